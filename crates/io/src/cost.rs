@@ -5,8 +5,7 @@
 //! looks at each block of the piece of the cache that it falls into, and such a piece may be of 2 MiB; and over a
 //! network it takes far longer. So files measure it ([`Calls`]). Where the figures mislead, the hints say.
 
-use crate::Choice;
-use crate::file::Way;
+use crate::hints::{Choice, Way};
 use std::cell::Cell;
 use std::time::Duration;
 

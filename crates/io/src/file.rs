@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use tern_counters as counters;
 
 use crate::cost::Calls;
-use crate::habit::Habit;
-use crate::{Class, Error};
+use crate::error::{Class, Error};
+use crate::hints::Way;
 
 /// How a file is opened. MPI_MODE_APPEND is no matter of the file: it only says where pointers begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,11 +44,16 @@ pub struct File {
     pub(crate) calls: Calls,
 }
 
-/// Which way a system call moves data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    Read,
-    Write,
+/// What others can rely on while a file is written: `write_plainly` and its like set it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Habit {
+    /// A lock around each plain write, and no windows.
+    #[default]
+    Guarded,
+    /// No windows; plain writes take no locks.
+    Plain,
+    /// A lock around each write; windows are written back.
+    Windows,
 }
 
 /// Memory for data on its way, kept by the file from one access to the next: new pages would cost as

@@ -8,25 +8,13 @@
 
 use rustix::io::Errno;
 
-use crate::file::again;
-use crate::{File, Sharing};
+use crate::file::{File, Habit, again};
+use crate::lock::Sharing;
 
 /// The byte for those who write without locks.
 const PLAIN: u64 = i64::MAX as u64 - 2;
 /// The byte for those who write windows back.
 const WINDOWS: u64 = i64::MAX as u64 - 1;
-
-/// What others can rely on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Habit {
-    /// A lock around each plain write, and no windows.
-    #[default]
-    Guarded,
-    /// No windows; plain writes take no locks.
-    Plain,
-    /// A lock around each write; windows are written back.
-    Windows,
-}
 
 impl File {
     /// From now on plain writes take no locks, and no windows are written back, if no other [`File`] does that now.

@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 
 use rustix::io::Errno;
 
-use crate::file::again;
-use crate::{Error, File};
+use crate::error::Error;
+use crate::file::{File, again};
 
 /// Who else may hold a lock on a byte at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

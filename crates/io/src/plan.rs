@@ -10,8 +10,8 @@
 use std::ops::Range;
 
 use crate::cost::{self, Shape};
-use crate::file::Way;
-use crate::{Choice, View};
+use crate::hints::{Choice, Way};
+use crate::view::View;
 
 /// What the others have to know of one process's part in a collective access. Plain numbers, to be
 /// sent around.
@@ -30,6 +30,20 @@ pub struct Request {
     pub ordered: u64,
     /// Nanoseconds that a short call on the file takes there.
     pub call: u64,
+}
+
+impl Request {
+    /// The request of a process for `len` bytes of the stream of `view` from `position` on. A short call on the file takes `call`
+    /// nanoseconds there. The request is without bytes if the view has no data there.
+    pub fn of(view: &View, position: u64, len: u64, call: u64) -> Request {
+        match (view.offset(position), view.end(position, len)) {
+            (Some(first), Some(end)) => {
+                let ordered = view.is_ordered(position, len).into();
+                Request { first, end, bytes: len, runs: view.runs(len), ordered, call }
+            }
+            _ => Request::default(),
+        }
+    }
 }
 
 /// What the user wishes of collective accesses. Must be the same in all processes.

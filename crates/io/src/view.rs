@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use tern_layout::{Basic, Cursor, Spread, Type};
 
-use crate::plan::Request;
-use crate::{Class, Error, Grid, Representation};
+use crate::error::{Class, Error};
+use crate::grid::Grid;
+use crate::representation::Representation;
 
 /// A view: from `displacement` on the file is tiled with the filetype; the bytes where it has data are
 /// the *stream* of the view, in its order. A clone shares the types.
@@ -258,19 +259,6 @@ impl View {
         }
         let runs = u128::from(len) * u128::from(self.spread.runs) / (self.tile.size().max(1) as u128);
         (runs as u64).max(1)
-    }
-
-    /// What the others of a collective access have to know of `len` bytes from `position` on, and of short calls on
-    /// the file, which take `call` nanoseconds. Without
-    /// bytes if the view has none there.
-    pub fn request(&self, position: u64, len: u64, call: u64) -> Request {
-        match (self.offset(position), self.end(position, len)) {
-            (Some(first), Some(end)) => {
-                let ordered = self.is_ordered(position, len).into();
-                Request { first, end, bytes: len, runs: self.runs(len), ordered, call }
-            }
-            _ => Request::default(),
-        }
     }
 }
 

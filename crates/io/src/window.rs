@@ -5,35 +5,11 @@ use std::ops::Range;
 use tern_counters::{FILE_WINDOWS_READ, FILE_WINDOWS_WRITTEN};
 
 use crate::cost::Shape;
-use crate::file::Way;
-use crate::{Error, File, Hints, Sharing};
-
-/// `count` runs of the file of `len` bytes, the first at `offset`, each `stride` bytes after the one before, in the
-/// order of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
-    pub offset: u64,
-    pub len: u64,
-    pub stride: u64,
-    pub count: u64,
-}
-
-impl Grid {
-    fn run(&self, index: u64) -> Range<u64> {
-        let start = self.offset + index * self.stride;
-        start..start + self.len
-    }
-
-    /// Offset after the last byte.
-    pub fn end(&self) -> u64 {
-        self.run(self.count - 1).end
-    }
-
-    /// Each run.
-    pub fn runs(&self) -> impl Iterator<Item = Range<u64>> {
-        (0..self.count).map(|index| self.run(index))
-    }
-}
+use crate::error::Error;
+use crate::file::File;
+use crate::grid::Grid;
+use crate::hints::{Hints, Way};
+use crate::lock::Sharing;
 
 /// Which bytes of a part of the file somebody has asked for: what an aggregator of a collective access
 /// collects in a round.

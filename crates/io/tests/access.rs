@@ -10,6 +10,7 @@ use std::rc::Rc;
 use common::{Name, dense, noise};
 use model::{Model, Spec, specs};
 use proptest::prelude::*;
+use tern_io::plan::Request;
 use tern_io::{Choice, Hints, Memory, Representation, View, read, write};
 use tern_layout::{Basic, Type};
 
@@ -212,7 +213,7 @@ fn tiles_may_lie_within_each_other() {
     let byte = Type::basic(Basic::Byte);
     let pair = Type::hindexed_block(1, &[0, 10], &byte).unwrap();
     let view = byte_view(5, &Type::resized(0, 1, &pair).unwrap());
-    assert!(!view.is_ordered(0, 20) && view.request(0, 20, 1000).ordered == 0);
+    assert!(!view.is_ordered(0, 20) && Request::of(&view, 0, 20, 1000).ordered == 0);
     let want: Vec<u8> = (0..10).map(|i| 2 * i).chain((0..10).map(|i| 2 * i + 1)).collect();
     for sieving in [Choice::Always, Choice::Never] {
         let hints = Hints { read_sieving: sieving, write_sieving: sieving, ..Hints::default() };
@@ -237,7 +238,7 @@ fn tiles_may_overlap() {
     for gap in [0, 3] {
         let head_and_part = Type::hindexed_block(4, &[0, 4 + gap], &byte).unwrap();
         let view = byte_view(5, &Type::resized(4 + gap, 4, &head_and_part).unwrap());
-        assert!(view.is_ordered(0, 8) && view.request(2, 6, 1000).ordered == 1, "gap {gap}");
+        assert!(view.is_ordered(0, 8) && Request::of(&view, 2, 6, 1000).ordered == 1, "gap {gap}");
         assert!(!view.is_ordered(0, 9) && !view.is_ordered(8, 8), "gap {gap}");
         let places: Vec<usize> = (5..9).chain(9 + gap as usize..13 + gap as usize).collect();
         for sieving in [Choice::Always, Choice::Never] {

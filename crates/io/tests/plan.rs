@@ -23,7 +23,7 @@ struct Part {
 
 impl Part {
     fn request(&self) -> Request {
-        self.view.request(self.position, self.len, 1000)
+        Request::of(&self.view, self.position, self.len, 1000)
     }
 
     fn segments(&self) -> impl Iterator<Item = (u64, u64)> {
@@ -179,7 +179,7 @@ proptest! {
 fn turns(processes: i64, len: i64, times: i64) -> Vec<Request> {
     let block = Type::contiguous(len, &Type::basic(Basic::Byte)).unwrap();
     let ty = Type::resized(0, processes * len, &block).unwrap();
-    (0..processes).map(|own| view(own * len, &ty).request(0, (len * times) as u64, 1000)).collect()
+    (0..processes).map(|own| Request::of(&view(own * len, &ty), 0, (len * times) as u64, 1000)).collect()
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn plans_are_made_where_they_pay() {
     assert!(Plan::new(&turns(4, 1 << 20, 16), &auto).is_none(), "large pieces");
     assert!(Plan::new(&turns(4, 8, 2), &auto).is_none(), "little data");
     let apart: Vec<Request> =
-        (0..4).map(|own| view(own << 20, &Type::basic(Basic::Byte)).request(0, 1 << 20, 1000)).collect();
+        (0..4).map(|own| Request::of(&view(own << 20, &Type::basic(Basic::Byte)), 0, 1 << 20, 1000)).collect();
     assert!(Plan::new(&apart, &auto).is_none(), "each on its own part");
     assert!(Plan::new(&apart, &Wishes { buffering: Choice::Always, ..auto }).is_some());
     let never = Wishes { buffering: Choice::Never, ..auto };

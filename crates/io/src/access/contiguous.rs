@@ -4,7 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::slice;
 
 use super::Access;
-use crate::file::Way;
+use crate::hints::Way;
 use crate::memory::{Walk, readable, writable};
 use crate::{Error, File};
 

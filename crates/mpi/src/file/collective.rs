@@ -34,7 +34,7 @@ pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Re
     let own = match &access {
         Ok(Access { transfer, position }) => {
             let call = file.engine().map_or(0, |engine| engine.call_cost(way));
-            transfer.view.io.request(*position, transfer.bytes, call)
+            Request::of(&transfer.view.io, *position, transfer.bytes, call)
         }
         Err(_) => Request::default(),
     };
