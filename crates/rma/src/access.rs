@@ -1,63 +1,22 @@
 //! Put and get, and how an access finds its target.
 
 use crate::attached::{Piece, Placed, cover};
-use crate::card::Key;
 use crate::combine::Combination;
-use crate::elements::{Side, runs, span};
+use crate::elements::{Side, in_parts, runs, span};
+use crate::keys::Key;
 use crate::messages::{Kind, PART, Question, RUNS};
-use crate::owner::ROOM;
-use crate::window::{Way, Window};
+use crate::remote::Way;
+use crate::request::ROOM;
+use crate::spot::{Instructions, Spot};
+use crate::window::Window;
 use crate::{Class, Error, Started, Target, Ticket};
 use std::ops::Range;
-use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::Basic;
 use tern_mcm::{Direction, Run};
-
-/// Bytes that go to the kernel at once where one side has gaps: each run takes 16 bytes in a list.
-const CHUNK: usize = 128 << 10;
-
-/// Whether elements of target memory are combined by atomic instructions, where these exist: see
-/// [`crate::window::Remote::atomic`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Instructions {
-    Never,
-    /// Others may be at some of them by instructions.
-    InPart,
-    Possible,
-}
-
-/// Target memory of one access.
-#[derive(Clone, Copy)]
-pub(crate) struct Spot {
-    pub way: Way,
-    pub instructions: Instructions,
-    /// Of dense elements that [`Way::Kernel`] reaches: those bytes that are mapped all the same.
-    pub middle: (usize, usize),
-    /// The address of its elements here, if mapped.
-    pub here: *mut u8,
-    /// In its own process.
-    pub address: u64,
-    /// Bytes of data.
-    pub len: usize,
-    /// By which the network card reaches it, or some of it.
-    pub key: Option<Key>,
-}
-
-impl Spot {
-    const NOTHING: Spot = Spot {
-        way: Way::Mapped,
-        instructions: Instructions::Never,
-        middle: (0, 0),
-        here: std::ptr::null_mut(),
-        address: 0,
-        len: 0,
-        key: None,
-    };
-}
 
 impl Window {
     /// Finds the target of an access.
@@ -354,14 +313,6 @@ impl Window {
         self.attend();
     }
 
-    /// Looks for messages from now on.
-    pub(crate) fn attend(&self) {
-        if !self.attends.replace(true) {
-            let weak = self.weak.clone();
-            self.adi.add_hook(Rc::new(move |_| crate::create::attend(&weak)));
-        }
-    }
-
     /// Looks for messages from now on, if others have announced some; true when that is new.
     pub(crate) fn attend_if_asked(&self) -> bool {
         // Acquire: pairs with the release in `announce_messages`.
@@ -457,30 +408,6 @@ impl Window {
         });
         parts.finish(&gather);
     }
-}
-
-/// Calls `copy` with the runs of both sides, from the given bytes of both on; where one of them has gaps, for a part after
-/// the other.
-pub(crate) fn in_parts(
-    (own, own_from): (&Side<'_>, usize), (theirs, their_from): (&Side<'_>, usize), len: usize,
-    mut copy: impl FnMut(&[Run], &[Run]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    if let (Side::Dense(own, _), Side::Dense(theirs, _)) = (own, theirs) {
-        let run = |at: *mut u8, from: usize| [Run { address: at.wrapping_add(from) as u64, len: len as u64 }];
-        return copy(&run(*own, own_from), &run(*theirs, their_from));
-    }
-    let mut done = 0;
-    let (mut ours, mut others) = (Vec::new(), Vec::new());
-    while done < len {
-        let part = (len - done).min(CHUNK);
-        ours.clear();
-        others.clear();
-        own.runs(own_from + done, part, |address, len| ours.push(Run { address, len: len as u64 }));
-        theirs.runs(their_from + done, part, |address, len| others.push(Run { address, len: len as u64 }));
-        copy(&ours, &others)?;
-        done += part;
-    }
-    Ok(())
 }
 
 #[cold]

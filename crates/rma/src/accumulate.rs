@@ -1,12 +1,14 @@
 //! Accumulates: each element is combined atomically, and those of one origin with one target in their
 //! order (MPI 5.0, section 12.7.2).
 
-use crate::access::{Instructions, Spot, truncated};
+use crate::access::truncated;
 use crate::combine::Combination;
 use crate::elements::{Row, Side, runs};
 use crate::guarded::Part;
 use crate::messages::{Kind, Question};
-use crate::window::{Way, Window};
+use crate::remote::Way;
+use crate::spot::{Instructions, Spot};
+use crate::window::Window;
 use crate::{Class, Error, Started, Target};
 use std::cell::Cell;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Windows whose members do not all share memory, because they are on several nodes or of several jobs.
 //!
 //! There are no words that all can reach by loads and stores. Where a network card reaches them, it serves all of the window
-//! ([`crate::card`]), but for posts and completions: who waits for these is in the library, and is told by messages.
+//! ([`crate::by_card`]), but for posts and completions: who waits for these is in the library, and is told by messages.
 //!
 //! Without such a card a member itself knows what its words say elsewhere, and others tell it by messages: also locks (in
 //! the order in which they ask, [`Turns`](crate::turns::Turns)). All access to a member's memory is then made by the
@@ -10,9 +10,10 @@
 
 use crate::Error;
 use crate::attached::cover;
-use crate::card::locks;
+use crate::card_words;
 use crate::messages::{Asked, Kind, Question, RUNS, Served};
-use crate::window::{Held, Window};
+use crate::remote::Held;
+use crate::window::Window;
 use std::sync::atomic::Ordering;
 use tern_adi::Data;
 use tern_coll::ops::Op;
@@ -45,7 +46,9 @@ impl Window {
     #[cold]
     pub(crate) fn lock_apart(&self, rank: u32, exclusive: bool) -> Result<(), Error> {
         match self.card {
-            Some(_) => self.take_by_card(rank, if exclusive { locks::Kind::Alone } else { locks::Kind::Shared })?,
+            Some(_) => {
+                self.take_by_card(rank, if exclusive { card_words::Kind::Alone } else { card_words::Kind::Shared })?
+            }
             None => self.take_apart(rank, if exclusive { ALONE } else { SHARED })?,
         }
         self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });
@@ -57,8 +60,8 @@ impl Window {
     pub(crate) fn unlock_apart(&self, rank: u32) {
         let (kind, what) = match self.remote(rank).held.replace(Held::Not) {
             Held::Not => return,
-            Held::Shared => (locks::Kind::Shared, SHARED),
-            Held::Alone => (locks::Kind::Alone, ALONE),
+            Held::Shared => (card_words::Kind::Shared, SHARED),
+            Held::Alone => (card_words::Kind::Alone, ALONE),
         };
         match self.card {
             Some(_) => self.give_up_by_card(rank, kind),
@@ -70,7 +73,7 @@ impl Window {
     #[cold]
     pub(crate) fn lock_all_apart(&self) -> Result<(), Error> {
         match self.card {
-            Some(_) => self.take_by_card(0, locks::Kind::All)?,
+            Some(_) => self.take_by_card(0, card_words::Kind::All)?,
             None => (0..self.peers.size()).try_for_each(|rank| self.take_apart(rank, SHARED))?,
         }
         self.all.set(true);
@@ -83,7 +86,7 @@ impl Window {
             return;
         }
         if self.card.is_some() {
-            self.give_up_by_card(0, locks::Kind::All);
+            self.give_up_by_card(0, card_words::Kind::All);
         } else {
             for rank in 0..self.peers.size() {
                 self.tell(rank, Kind::Unlock, SHARED);

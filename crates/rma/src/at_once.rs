@@ -5,7 +5,8 @@
 use crate::accumulate::count;
 use crate::combine::{Combination, is_swapped_by_instruction};
 use crate::guarded::Part;
-use crate::window::{Held, Window};
+use crate::remote::Held;
+use crate::window::Window;
 use crate::words::Try;
 use tern_coll::ops::Op;
 use tern_counters as counters;

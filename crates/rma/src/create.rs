@@ -3,58 +3,21 @@
 use crate::apart::needs_shared_memory;
 use crate::attached::Table;
 use crate::card::{self, Card};
+use crate::memory::{Belongings, parts, private, shared_in_place};
 use crate::messages::Messages;
-use crate::owner::Patience;
+use crate::remote::{Found, Held, Remote, Way};
+use crate::request::Patience;
 use crate::shared::{PAGE, Plan, Shared};
 use crate::turns::Turns;
-use crate::window::{Exposure, Found, Held, Remote, Way, Window};
+use crate::window::{Exposure, Window};
 use crate::{Class, Error};
 use std::cell::{Cell, RefCell};
-use std::ops::Range;
 use std::rc::{Rc, Weak};
 use tern_adi::{Adi, Background, Proc};
 use tern_coll::lines::Mismatch;
 use tern_coll::{Failure, Peers};
 use tern_mcm::Direct;
 use tern_settings::Mechanism;
-
-/// Parts of a window that are not a contiguous shared one begin at multiples of this: no two processes
-/// write to one line, nor to the one that the processor fetches with it.
-const LINE: usize = 128;
-
-/// What a window has taken and has to give back.
-#[derive(Default)]
-pub(crate) struct Belongings {
-    /// Mapped memory of others.
-    mapped: RefCell<Vec<(*mut u8, usize)>>,
-    /// The allocation that all share, at its owner.
-    allocated: Option<*mut u8>,
-    /// Private memory, where there was no shared one: of the window, and the words of one whose members lie apart.
-    private: [Option<(*mut u8, usize)>; 2],
-    /// Memory that was exposed to the kernel's copies.
-    exposed: Vec<(*const u8, usize)>,
-    /// Memory that was made shared in place.
-    pinned: Option<Range<usize>>,
-}
-
-impl Belongings {
-    fn give_back(&self, direct: &dyn Direct) {
-        for (at, len) in self.mapped.borrow_mut().drain(..) {
-            // SAFETY: the window is over.
-            unsafe { direct.unmap(at, len) };
-        }
-        for &(at, len) in &self.exposed {
-            direct.cover(at, len);
-        }
-        if let Some(range) = &self.pinned {
-            direct.unpin(range);
-        }
-        for (at, len) in self.private.into_iter().flatten() {
-            // SAFETY: mapped for the window, which is over.
-            let _ = unsafe { rustix::mm::munmap(at.cast(), len) };
-        }
-    }
-}
 
 /// What a window that is being made has taken. It is given back if the window is not finished.
 struct Unfinished<'a> {
@@ -108,30 +71,6 @@ pub(crate) fn barrier(adi: &Adi, peers: &Rc<Peers>) -> Result<(), Error> {
     }
 }
 
-/// Where the part of each rank begins in the window's memory, and how many bytes there are in all.
-fn parts(bytes: &[usize], contiguous: bool) -> (Vec<usize>, usize) {
-    let mut next = 0;
-    let starts = bytes.iter().map(|len| {
-        let start = next;
-        next += len;
-        if !contiguous {
-            next = next.next_multiple_of(if *len < PAGE { LINE } else { PAGE });
-        }
-        start
-    });
-    (starts.collect(), next)
-}
-
-/// Zeroed memory of this process alone, and its bytes. It is only reserved: each page takes memory, and gets its place, when
-/// the program touches it first.
-fn private(bytes: usize) -> Option<(*mut u8, usize)> {
-    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
-    let (len, access) = (bytes.max(1), ProtFlags::READ | ProtFlags::WRITE);
-    // SAFETY: the kernel chooses addresses that nothing uses.
-    let at = unsafe { mmap_anonymous(std::ptr::null_mut(), len, access, MapFlags::PRIVATE | MapFlags::NORESERVE) };
-    at.ok().map(|at| (at.cast(), len))
-}
-
 /// The memory that all share, as this process sees it.
 struct Common {
     start: *mut u8,
@@ -174,20 +113,6 @@ fn allocate(
         (None, _) => {}
     }
     well.map(|_| None)
-}
-
-/// Where memory of the program lies in what all share, which bytes of it, and at which addresses it has been put there for
-/// this.
-pub(crate) fn shared_in_place(
-    direct: &dyn Direct, base: *mut u8, bytes: usize,
-) -> (u64, Range<usize>, Option<Range<usize>>) {
-    if let Some(place) = direct.place(base, bytes) {
-        return (place, 0..bytes, None);
-    }
-    match direct.pin(base, bytes) {
-        Some((range, place)) => (place, range.start - base as usize..range.end - base as usize, Some(range)),
-        None => (0, 0..0, None),
-    }
 }
 
 impl Window {
@@ -444,16 +369,6 @@ impl Window {
             // SAFETY: nobody uses it any more.
             unsafe { direct.free(at) };
         }
-    }
-}
-
-/// The hook: serves what others ask of this process.
-pub(crate) fn attend(window: &Weak<Window>) -> Background {
-    match window.upgrade() {
-        Some(window) if !window.over.get() || !window.messages.is_sent() => {
-            window.messages.progress(|asked, answer| window.serve(asked, answer))
-        }
-        _ => Background::Over,
     }
 }
 

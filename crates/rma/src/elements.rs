@@ -1,8 +1,10 @@
 //! Layouts on both sides of an access: as bytes, and as elements of one basic type.
 
+use crate::Error;
 use std::rc::Rc;
 use tern_adi::Data;
 use tern_layout::{Basic, Cursor, Type};
+use tern_mcm::Run;
 
 /// Memory of either side.
 #[derive(Clone, Copy)]
@@ -238,4 +240,31 @@ pub fn span(ty: &Type, count: i64) -> Option<(i64, i64)> {
     let reach = (count - 1).checked_mul(ty.extent())?;
     let low = ty.true_lb().checked_add(reach.min(0))?;
     Some((low, ty.true_ub().checked_add(reach.max(0))?))
+}
+
+/// Bytes that go to the kernel at once where one side has gaps: each run takes 16 bytes in a list.
+const CHUNK: usize = 128 << 10;
+
+/// Calls `copy` with the runs of both sides, from the given bytes of both on; where one of them has gaps, for a part after
+/// the other.
+pub(crate) fn in_parts(
+    (own, own_from): (&Side<'_>, usize), (theirs, their_from): (&Side<'_>, usize), len: usize,
+    mut copy: impl FnMut(&[Run], &[Run]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    if let (Side::Dense(own, _), Side::Dense(theirs, _)) = (own, theirs) {
+        let run = |at: *mut u8, from: usize| [Run { address: at.wrapping_add(from) as u64, len: len as u64 }];
+        return copy(&run(*own, own_from), &run(*theirs, their_from));
+    }
+    let mut done = 0;
+    let (mut ours, mut others) = (Vec::new(), Vec::new());
+    while done < len {
+        let part = (len - done).min(CHUNK);
+        ours.clear();
+        others.clear();
+        own.runs(own_from + done, part, |address, len| ours.push(Run { address, len: len as u64 }));
+        theirs.runs(their_from + done, part, |address, len| others.push(Run { address, len: len as u64 }));
+        copy(&ours, &others)?;
+        done += part;
+    }
+    Ok(())
 }

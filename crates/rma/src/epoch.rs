@@ -3,7 +3,8 @@
 
 use crate::Error;
 use crate::create::barrier;
-use crate::window::{Held, Window};
+use crate::remote::Held;
+use crate::window::Window;
 use crate::words::Try;
 use std::sync::atomic::{Ordering, fence};
 use tern_adi::{Proc, UNKNOWN};

@@ -5,8 +5,9 @@ use crate::access::unreachable_memory;
 use crate::combine::Combination;
 use crate::elements::Side;
 use crate::messages::{Kind, PART, Question};
-use crate::owner::ROOM;
-use crate::window::{Way, Window};
+use crate::remote::{Puts, Way};
+use crate::request::ROOM;
+use crate::window::Window;
 use crate::{Error, Target};
 use std::cell::RefMut;
 use tern_coll::ops::Op;
@@ -18,28 +19,6 @@ use tern_mcm::{Direction, Run};
 const SHORT: usize = 1024;
 /// Runs that go to the kernel at once: it takes lists of at most 1024.
 const MOST: usize = 256;
-
-/// Runs of this process's memory, and where they go.
-#[derive(Default)]
-pub struct Puts {
-    own: Vec<Run>,
-    theirs: Vec<Run>,
-}
-
-impl Puts {
-    fn add(&mut self, own: u64, theirs: u64, len: u64) {
-        if let (Some(last), Some(there)) = (self.own.last_mut(), self.theirs.last_mut())
-            && last.address + last.len == own
-            && there.address + there.len == theirs
-        {
-            last.len += len;
-            there.len += len;
-            return;
-        }
-        self.own.push(Run { address: own, len });
-        self.theirs.push(Run { address: theirs, len });
-    }
-}
 
 impl Window {
     /// [`Window::put`] of `len` dense bytes, done with the next flush at the latest; until then the origin must stay

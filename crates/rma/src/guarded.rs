@@ -1,9 +1,9 @@
 //! Elements of a member's memory are combined one at a time by the processor's instructions, or under the member's guard:
 //! see [`crate::guard`].
 
-use crate::access::Instructions;
 use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction, swap_under_guard};
 use crate::guard::Guard;
+use crate::spot::Instructions;
 use crate::window::Window;
 use tern_coll::ops::Op;
 use tern_mcm::Step;

@@ -18,7 +18,7 @@
 mod apart;
 mod atomics;
 mod guard;
-mod owner;
+mod request;
 mod words;
 
 #[cfg(not(loom))]
@@ -30,7 +30,11 @@ mod at_once;
 #[cfg(not(loom))]
 mod attached;
 #[cfg(not(loom))]
+mod by_card;
+#[cfg(not(loom))]
 mod card;
+#[cfg(not(loom))]
+mod card_words;
 #[cfg(not(loom))]
 mod combine;
 #[cfg(not(loom))]
@@ -45,13 +49,23 @@ mod gathered;
 #[cfg(not(loom))]
 mod guarded;
 #[cfg(not(loom))]
+mod keys;
+#[cfg(not(loom))]
 mod mapped;
 #[cfg(not(loom))]
+mod memory;
+#[cfg(not(loom))]
 mod messages;
+#[cfg(not(loom))]
+mod owner;
+#[cfg(not(loom))]
+mod remote;
 #[cfg(not(loom))]
 mod serve;
 #[cfg(not(loom))]
 mod shared;
+#[cfg(not(loom))]
+mod spot;
 #[cfg(not(loom))]
 mod swap;
 #[cfg(not(loom))]

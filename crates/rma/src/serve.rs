@@ -7,11 +7,20 @@ use crate::elements::{Row, Side};
 use crate::guarded::Part;
 use crate::messages::{Asked, Kind, Served};
 use crate::window::Window;
-use tern_adi::Data;
+use std::rc::{Rc, Weak};
+use tern_adi::{Background, Data};
 use tern_coll::ops::Op;
 use tern_layout::Type;
 
 impl Window {
+    /// Looks for messages from now on.
+    pub(crate) fn attend(&self) {
+        if !self.attends.replace(true) {
+            let weak = self.weak.clone();
+            self.adi.add_hook(Rc::new(move |_| attend(&weak)));
+        }
+    }
+
     /// Does what `asked` asks of this process.
     pub(crate) fn serve(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> Served {
         let done = match asked.kind {
@@ -114,5 +123,15 @@ impl Window {
         unsafe { self.swap_inside(&inside, size, atomic, origin, compare, into, target) };
         answer.extend_from_slice(&old[..size]);
         true
+    }
+}
+
+/// The hook: serves what others ask of this process.
+fn attend(window: &Weak<Window>) -> Background {
+    match window.upgrade() {
+        Some(window) if !window.over.get() || !window.messages.is_sent() => {
+            window.messages.progress(|asked, answer| window.serve(asked, answer))
+        }
+        _ => Background::Over,
     }
 }

@@ -12,9 +12,9 @@
 //! All of it begins as zeros; what nobody touches costs nothing.
 
 use crate::attached::Table;
-use crate::card::Words;
+use crate::card_words::Words;
 use crate::guard::{Busy, Guard};
-use crate::owner::Request;
+use crate::request::Request;
 use crate::words::{Common, Lock};
 use std::sync::atomic::AtomicU32;
 

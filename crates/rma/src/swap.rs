@@ -1,11 +1,12 @@
 //! Compare and swap.
 
-use crate::access::{Instructions, Spot};
 use crate::accumulate::{basic_of, count};
 use crate::combine::is_swapped_by_instruction;
 use crate::elements::Side;
 use crate::messages::{Kind, Question};
-use crate::window::{Way, Window};
+use crate::remote::Way;
+use crate::spot::{Instructions, Spot};
+use crate::window::Window;
 use crate::{Error, Started, Target};
 use tern_adi::Data;
 use tern_coll::ops::Op;

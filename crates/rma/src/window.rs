@@ -2,7 +2,9 @@
 
 use crate::attached::Piece;
 use crate::card::Card;
+use crate::memory::{Belongings, shared_in_place};
 use crate::messages::Messages;
+use crate::remote::{Remote, Way};
 use crate::shared::Shared;
 use crate::turns::Turns;
 use crate::{Class, Error};
@@ -35,67 +37,6 @@ impl Exposure {
             Exposure::Dynamic => 0,
         }
     }
-}
-
-/// How this process reaches memory of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// It is its own, or mapped: by loads and stores.
-    Mapped,
-    /// By the kernel.
-    Kernel,
-    /// By the network card.
-    Card,
-    /// By messages, with the member's help.
-    Messages,
-}
-
-/// A member's memory as this process sees it.
-pub(crate) struct Remote {
-    /// [`Way::Kernel`] becomes [`Way::Messages`] when the kernel refuses.
-    pub way: Cell<Way>,
-    /// Elements of these bytes are combined by atomic instructions where these exist: all processes can map them. The
-    /// others always under the member's guard, by everybody.
-    pub atomic: Range<usize>,
-    /// Where it begins here, if mapped; or would begin, if some of it is.
-    pub here: *mut u8,
-    /// Where it begins in its own process.
-    pub address: u64,
-    pub bytes: usize,
-    /// Bytes that loads and stores reach at `here`: all, none, or the whole pages in the middle, where [`Way::Kernel`]
-    /// reaches the rest; none in a dynamic window.
-    pub near: Range<usize>,
-    pub unit: i64,
-    /// The lock that this process has there.
-    pub held: Cell<Held>,
-    /// Posts of that member that were answered by a start.
-    pub taken: Cell<u32>,
-    /// Of a dynamic window: what was found last.
-    pub found: RefCell<Found>,
-    /// Whether its owner is asked for what the kernel could do.
-    pub patience: crate::owner::Patience,
-    /// Puts that the kernel is asked for together.
-    pub puts: RefCell<crate::gathered::Puts>,
-}
-
-/// A lock that this process has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Held {
-    Not,
-    Shared,
-    Alone,
-}
-
-/// What this process knows of the memory that a member has attached.
-#[derive(Default)]
-pub(crate) struct Found {
-    /// Of the member's table.
-    pub version: u32,
-    pub last: Option<(Piece, *mut u8)>,
-    /// What is mapped here, and where.
-    pub mapped: Vec<(Piece, *mut u8)>,
-    /// What the card has read: all of it.
-    pub far: Vec<Piece>,
 }
 
 /// Memory that this process has attached.
@@ -136,7 +77,7 @@ pub struct Window {
     /// Itself, for that.
     pub(crate) weak: Weak<Window>,
     /// What has to be given back.
-    pub(crate) belongings: crate::create::Belongings,
+    pub(crate) belongings: Belongings,
     /// Memory that this process has attached.
     pub(crate) attached: RefCell<Vec<Attached>>,
     /// Ranks of the access epoch of [`Window::start`].
@@ -248,7 +189,7 @@ impl Window {
     /// Where memory of this process lies in what all share, if all of it does or can be put there; then, which addresses
     /// that was done for.
     fn share_all(&self, base: *mut u8, bytes: usize) -> (Option<u64>, Option<Range<usize>>) {
-        let (place, within, pinned) = crate::create::shared_in_place(self.direct(), base, bytes);
+        let (place, within, pinned) = shared_in_place(self.direct(), base, bytes);
         // What only a part of was put there for stays pinned as well: a fork must not replace pages that peers write to.
         ((within == (0..bytes)).then_some(place), pinned)
     }

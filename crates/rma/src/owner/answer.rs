@@ -1,10 +1,9 @@
 //! The owner's side: it does what an origin asks, without waiting for anything.
 
-use super::Outcome;
-use super::request::{Form, ROOM, Request};
 use crate::attached::is_covered;
 use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction, swap_under_guard};
 use crate::elements::copy;
+use crate::request::{Form, Outcome, ROOM, Request};
 use crate::window::Window;
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering;

@@ -2,12 +2,13 @@
 //! functions decline, before anything has happened, what is not of that kind; [`Window::accumulate`] and its kin serve
 //! everything.
 
-use super::ROOM;
-use crate::access::Instructions;
 use crate::accumulate::count;
 use crate::combine::Combination;
 use crate::guarded::Entered;
-use crate::window::{Way, Window};
+use crate::remote::Way;
+use crate::request::ROOM;
+use crate::spot::Instructions;
+use crate::window::Window;
 use crate::{Error, Target};
 use tern_coll::ops::Op;
 use tern_layout::Basic;

@@ -9,7 +9,33 @@
 //! ever: they find it taken. It takes the announcement back for a while now and then, since one who shares the lock may
 //! wait for another that wants to share it.
 
-use super::{Change, Which};
+use std::sync::atomic::AtomicU64;
+
+/// What the card changes at a member.
+#[repr(C, align(64))]
+pub struct Words {
+    /// The lock of the member's memory; at the first member also that of the whole window.
+    pub lock: AtomicU64,
+    pub home: AtomicU64,
+    /// Accumulates are made by one process at a time while it is 1.
+    pub guard: AtomicU64,
+}
+
+/// Which of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Which {
+    Lock,
+    /// Of the whole window.
+    Home,
+    Guard,
+}
+
+/// How a word is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    Add(u64),
+    Swap { compare: u64, swap: u64 },
+}
 
 /// Of a member's word: somebody has it alone. Of the window's word: so many have a member alone, times this.
 const ALONE: u64 = 1 << 32;

@@ -3,11 +3,10 @@
 
 use crate::attached::{Piece, Placed, cover};
 use crate::elements::Side;
-use crate::window::Window;
 use tern_layout::{Basic, Class, Type};
 
 /// Bytes of the elements that the card combines.
-pub(super) const WORD: usize = 8;
+pub(crate) const WORD: usize = 8;
 
 /// By which keys the card reaches the memory of one access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ pub(crate) enum Keys {
 
 /// Who combines an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Agent {
+pub(crate) enum Agent {
     /// The card.
     Card,
     /// Whoever holds the guard that the card changes.
@@ -58,7 +57,7 @@ impl Keys {
     }
 
     /// The key of the memory at an address.
-    pub(super) fn at(&self, address: u64) -> u64 {
+    pub(crate) fn at(&self, address: u64) -> u64 {
         match self {
             Keys::One(key) => *key,
             Keys::Each(pieces) => Keys::piece(pieces, address).place,
@@ -67,7 +66,7 @@ impl Keys {
 
     /// Calls `each` with the key of each stretch of `len` bytes of data from byte `from` on, where it begins in them, and
     /// its bytes; until it fails.
-    pub(super) fn stretches<E>(
+    pub(crate) fn stretches<E>(
         &self, (theirs, from): (&Side<'_>, usize), len: usize, mut each: impl FnMut(u64, usize, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         let pieces = match self {
@@ -112,7 +111,7 @@ impl Keys {
     }
 
     /// Who combines the first of `count` elements, one extent apart, and how many of them in a row.
-    pub(super) fn agents(&self, basic: Basic, address: u64, count: usize) -> (Agent, usize) {
+    pub(crate) fn agents(&self, basic: Basic, address: u64, count: usize) -> (Agent, usize) {
         let (agent, mut same) = self.agent(basic, address);
         while same < count {
             let (next, more) = self.agent(basic, address + same as u64 * basic.extent() as u64);
@@ -122,20 +121,6 @@ impl Keys {
             same += more;
         }
         (agent, same.min(count))
-    }
-}
-
-impl Window {
-    /// The keys of what was [located](Window::locate) just now at `rank`.
-    pub(crate) fn keys(&self, rank: u32, key: Key) -> Keys {
-        if let Key::One(key) = key {
-            return Keys::One(key);
-        }
-        let mut pieces =
-            if rank == self.rank() { self.pieces(rank) } else { self.remote(rank).found.borrow().far.clone() };
-        pieces.retain(|piece| piece.len > 0);
-        pieces.sort_unstable_by_key(|piece| piece.start);
-        Keys::Each(pieces)
     }
 }
 

@@ -10,12 +10,12 @@
 //! So a counter costs one round trip, and a long row of other numbers four, whatever its length. Rows of integers of 8
 //! bytes cost a request for each, of which many are under way at once.
 
-use super::keys::{Agent, WORD};
-use super::{Change, Keys, Which};
-use crate::access::{Instructions, Spot};
+use crate::card_words::{Change, Which};
 use crate::combine::Combination;
 use crate::elements::{Row, Side, runs};
 use crate::guarded;
+use crate::keys::{Agent, Keys, WORD};
+use crate::spot::{Instructions, Spot};
 use crate::window::Window;
 use crate::{Class, Error, Started, Target};
 use std::rc::Rc;

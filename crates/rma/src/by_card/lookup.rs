@@ -1,9 +1,9 @@
 //! What a member has attached to a dynamic window, read from its table by the card.
 
-use super::Keys;
 use crate::Error;
 use crate::attached::{ENTRY, HEAD, Piece, Table};
 use crate::elements::Side;
+use crate::keys::Keys;
 use crate::window::Window;
 use tern_mcm::Direction;
 

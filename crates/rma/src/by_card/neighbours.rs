@@ -4,8 +4,8 @@
 //!
 //! Runs with gaps between stay a request each: nobody but their owner could take them together, who need not call MPI.
 
-use super::Keys;
 use crate::elements::Side;
+use crate::keys::Keys;
 use crate::window::Window;
 use crate::{Error, Started};
 use std::rc::Rc;

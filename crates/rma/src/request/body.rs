@@ -1,14 +1,9 @@
-//! The origin's side: what it asks, and how long it waits for an answer.
+//! What an origin asks, and how long it waits for an answer.
 
 use super::{Outcome, State};
-use crate::combine::Combination;
-use crate::guarded::Entered;
-use crate::window::{Way, Window};
-use crate::{Class, Error};
 use std::cell::UnsafeCell;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use tern_coll::ops::Op;
 use tern_policy::{SharedBackoff, rules};
 
 /// Bytes of elements in a request at most; the first 32 lie on the line of the rest.
@@ -47,16 +42,16 @@ impl Form {
 /// by one of its own it took half as long again where that was measured.
 #[repr(C, align(128))]
 pub struct Request {
-    pub(super) state: State,
+    pub state: State,
     /// Rank that asks, where that is needed.
-    pub(super) origin: AtomicU32,
+    pub origin: AtomicU32,
     /// Operation, basic type, form: a byte each; the number of elements above 32.
-    pub(super) what: AtomicU64,
-    pub(super) address: AtomicU64,
+    pub what: AtomicU64,
+    pub address: AtomicU64,
     /// Of elements that lie in the memory of the origin.
-    pub(super) operand: AtomicU64,
+    pub operand: AtomicU64,
     /// The operands, then the old values.
-    pub(super) elements: UnsafeCell<[u8; ROOM]>,
+    pub elements: UnsafeCell<[u8; ROOM]>,
 }
 
 const _: () = assert!(size_of::<Request>() == 256);
@@ -77,18 +72,19 @@ impl Patience {
 
     /// True when the owner is to be asked. The access is counted.
     #[inline]
-    fn asks(&self) -> bool {
+    pub fn asks(&self) -> bool {
         self.asked.is_due() || !rules::ASK_OWNER.applies()
     }
 
-    fn note(&self, answered: bool) {
+    /// An owner that was asked has answered, or not.
+    pub fn note(&self, answered: bool) {
         self.asked.note(answered, SKIPS);
     }
 }
 
 /// How a wait for an owner has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waited {
+pub enum Waited {
     Answered(Outcome),
     /// It has not taken the request, which has been taken back.
     Silent,
@@ -97,18 +93,19 @@ enum Waited {
 }
 
 impl Request {
-    fn elements(&self) -> *mut u8 {
+    /// Where its elements begin.
+    pub fn elements(&self) -> *mut u8 {
         self.elements.get().cast()
     }
 
     /// Of a request that is asked.
-    pub(super) fn form(&self) -> Form {
+    pub fn form(&self) -> Form {
         let [_, _, form, ..] = self.what.load(Ordering::Relaxed).to_le_bytes();
         Form::of(form)
     }
 
     /// Waits for an answer. `is_there`: whether the owner's process is, which costs a system call.
-    fn await_outcome(&self, is_there: impl Fn() -> bool) -> Waited {
+    pub fn await_outcome(&self, is_there: impl Fn() -> bool) -> Waited {
         let state = &self.state;
         let look = |times: u32| {
             (0..times).find_map(|_| {
@@ -138,103 +135,6 @@ impl Request {
             if looks.is_multiple_of(YIELDS) && !is_there() {
                 // It may have finished before it ended.
                 return state.outcome().map_or(Waited::Gone, Waited::Answered);
-            }
-        }
-    }
-}
-
-impl Window {
-    /// True when the owner of memory of `rank`, which this process reaches in that way, is to be asked.
-    #[inline]
-    pub(crate) fn asks_owner(&self, rank: u32, way: Way) -> bool {
-        self.owners && way == Way::Kernel && self.remote(rank).patience.asks()
-    }
-
-    /// True when the owner would do this itself, if it waits: few elements, or many that need not be moved back.
-    #[inline]
-    pub(crate) fn suits_owner(&self, op: Op, fetches: bool, bytes: usize) -> bool {
-        bytes <= ROOM || !(fetches || matches!(op, Op::Replace | Op::NoOp))
-    }
-
-    /// Lets the owner combine `count` elements at `address`, which lie one behind the other, as
-    /// [`Window::suits_owner`] allows; `result` may be null. False: it does not answer, and nothing has happened.
-    ///
-    /// Errors: the memory is not attached; the owner has ended.
-    ///
-    /// # Safety
-    /// The target lies in the window; `operand`, unless the operation is [`Op::NoOp`], and `result` are valid for as
-    /// many elements.
-    pub(crate) unsafe fn ask_owner(
-        &self, inside: &Entered<'_>, combination: &Combination, operand: *const u8, result: *mut u8, address: u64,
-        count: usize,
-    ) -> Result<bool, Error> {
-        let bytes = count * combination.size;
-        let request = &self.shared.member(inside.rank()).request;
-        let form = match result.is_null() {
-            _ if bytes > ROOM => Form::Far,
-            true => Form::Combine,
-            false => Form::Fetch,
-        };
-        if form == Form::Far {
-            request.origin.store(self.rank(), Ordering::Relaxed);
-            request.operand.store(operand as u64, Ordering::Relaxed);
-        } else if combination.op != Op::NoOp {
-            // SAFETY: contract of this function; the guard is held, and the owner looks when it is asked.
-            unsafe { crate::elements::copy(operand, request.elements(), bytes) };
-        }
-        let what = combination.op as u64 | (combination.basic as u64) << 8 | (form as u64) << 16 | (count as u64) << 32;
-        let answered = self.await_owner(inside, request, what, address)?;
-        if answered && form == Form::Fetch {
-            // SAFETY: contract of this function; the owner is done with them.
-            unsafe { crate::elements::copy(request.elements(), result, bytes) };
-        }
-        Ok(answered)
-    }
-
-    /// Lets the owner compare and swap one element of `size` bytes, at most 32. False and errors as for
-    /// [`Window::ask_owner`].
-    ///
-    /// # Safety
-    /// The target lies in the window; all others are one element.
-    pub(crate) unsafe fn ask_owner_to_swap(
-        &self, inside: &Entered<'_>, size: usize, (origin, compare, result): (*const u8, *const u8, *mut u8),
-        address: u64,
-    ) -> Result<bool, Error> {
-        let request = &self.shared.member(inside.rank()).request;
-        let elements = request.elements();
-        // SAFETY: contract of this function; the guard is held, and the owner looks when it is asked.
-        unsafe {
-            crate::elements::copy(compare, elements, size);
-            crate::elements::copy(origin, elements.add(size), size);
-        }
-        let what = (Form::Swap as u64) << 16 | (size as u64) << 32;
-        let answered = self.await_owner(inside, request, what, address)?;
-        if answered {
-            // SAFETY: contract of this function; the owner is done with it.
-            unsafe { crate::elements::copy(elements, result, size) };
-        }
-        Ok(answered)
-    }
-
-    /// Asks, of which the operands are written; true when the owner has done it.
-    fn await_owner(&self, inside: &Entered<'_>, request: &Request, what: u64, address: u64) -> Result<bool, Error> {
-        let rank = inside.rank();
-        let process = self.peers.procs[rank as usize];
-        request.what.store(what, Ordering::Relaxed);
-        request.address.store(address, Ordering::Relaxed);
-        request.state.ask();
-        let waited = request.await_outcome(|| self.direct().is_there(process));
-        self.remote(rank).patience.note(waited == Waited::Answered(Outcome::Done));
-        match waited {
-            Waited::Answered(Outcome::Done) => Ok(true),
-            Waited::Answered(Outcome::Unable) | Waited::Silent => Ok(false),
-            Waited::Answered(Outcome::NotThere) => {
-                let what = format!("memory at {address:#x} of rank {rank} is not attached any more");
-                Err(Error::new(Class::Range, what))
-            }
-            Waited::Gone => {
-                let what = format!("rank {rank} has ended in the middle of an access to its memory");
-                Err(Error::new(Class::Lost { process }, what))
             }
         }
     }

@@ -1,0 +1,91 @@
+//! A member of a window as this process sees it: how its memory is reached, and what is known of it.
+
+use crate::attached::Piece;
+use crate::request::Patience;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use tern_mcm::Run;
+
+/// How this process reaches memory of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It is its own, or mapped: by loads and stores.
+    Mapped,
+    /// By the kernel.
+    Kernel,
+    /// By the network card.
+    Card,
+    /// By messages, with the member's help.
+    Messages,
+}
+
+/// A member's memory as this process sees it.
+pub(crate) struct Remote {
+    /// [`Way::Kernel`] becomes [`Way::Messages`] when the kernel refuses.
+    pub way: Cell<Way>,
+    /// Elements of these bytes are combined by atomic instructions where these exist: all processes can map them. The
+    /// others always under the member's guard, by everybody.
+    pub atomic: Range<usize>,
+    /// Where it begins here, if mapped; or would begin, if some of it is.
+    pub here: *mut u8,
+    /// Where it begins in its own process.
+    pub address: u64,
+    pub bytes: usize,
+    /// Bytes that loads and stores reach at `here`: all, none, or the whole pages in the middle, where [`Way::Kernel`]
+    /// reaches the rest; none in a dynamic window.
+    pub near: Range<usize>,
+    pub unit: i64,
+    /// The lock that this process has there.
+    pub held: Cell<Held>,
+    /// Posts of that member that were answered by a start.
+    pub taken: Cell<u32>,
+    /// Of a dynamic window: what was found last.
+    pub found: RefCell<Found>,
+    /// Whether its owner is asked for what the kernel could do.
+    pub patience: Patience,
+    /// Puts that the kernel is asked for together.
+    pub puts: RefCell<Puts>,
+}
+
+/// A lock that this process has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    Not,
+    Shared,
+    Alone,
+}
+
+/// What this process knows of the memory that a member has attached.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Of the member's table.
+    pub version: u32,
+    pub last: Option<(Piece, *mut u8)>,
+    /// What is mapped here, and where.
+    pub mapped: Vec<(Piece, *mut u8)>,
+    /// What the card has read: all of it.
+    pub far: Vec<Piece>,
+}
+
+/// Runs of this process's memory, and where they go.
+#[derive(Default)]
+pub(crate) struct Puts {
+    pub own: Vec<Run>,
+    pub theirs: Vec<Run>,
+}
+
+impl Puts {
+    /// Adds one, joined with the last where it continues that on both sides.
+    pub fn add(&mut self, own: u64, theirs: u64, len: u64) {
+        if let (Some(last), Some(there)) = (self.own.last_mut(), self.theirs.last_mut())
+            && last.address + last.len == own
+            && there.address + there.len == theirs
+        {
+            last.len += len;
+            there.len += len;
+            return;
+        }
+        self.own.push(Run { address: own, len });
+        self.theirs.push(Run { address: theirs, len });
+    }
+}

@@ -1,0 +1,44 @@
+//! Target memory of an access, as it was found.
+
+use crate::keys::Key;
+use crate::remote::Way;
+
+/// Whether elements of target memory are combined by atomic instructions, where these exist: see
+/// [`crate::remote::Remote::atomic`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Instructions {
+    Never,
+    /// Others may be at some of them by instructions.
+    InPart,
+    Possible,
+}
+
+/// Target memory of one access.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    pub way: Way,
+    pub instructions: Instructions,
+    /// Of dense elements that [`Way::Kernel`] reaches: those bytes that are mapped all the same.
+    pub middle: (usize, usize),
+    /// The address of its elements here, if mapped.
+    pub here: *mut u8,
+    /// In its own process.
+    pub address: u64,
+    /// Bytes of data.
+    pub len: usize,
+    /// By which the network card reaches it, or some of it.
+    pub key: Option<Key>,
+}
+
+impl Spot {
+    /// No target.
+    pub(crate) const NOTHING: Spot = Spot {
+        way: Way::Mapped,
+        instructions: Instructions::Never,
+        middle: (0, 0),
+        here: std::ptr::null_mut(),
+        address: 0,
+        len: 0,
+        key: None,
+    };
+}
