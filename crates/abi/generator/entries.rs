@@ -229,7 +229,7 @@ impl Entry<'_> {
 
     fn scope(&self) -> String {
         if self.params().any(|(_, kind)| kind.name == "filename") {
-            return "Scope::File(None)".into();
+            return "Scope::NoFile".into();
         }
         match self.scoped() {
             None => "Scope::None".into(),

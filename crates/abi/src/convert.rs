@@ -12,7 +12,8 @@ use tern_mpi::args::{Counts, Handles, Out, OutArray, OutCount, Place, StatusOut,
 use tern_mpi::constants::*;
 use tern_mpi::error::{Error, Result};
 use tern_mpi::file::File;
-use tern_mpi::objects::{Comm, Datatype, Errhandler, Group, Info, Operation, Session, objects};
+use tern_mpi::objects::{Comm, Datatype, Group, Info, Operation, Session, objects};
+use tern_mpi::scope::Errhandler;
 use tern_mpi::win::Win;
 
 #[cold]

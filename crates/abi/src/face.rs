@@ -7,8 +7,9 @@
 use std::ffi::{c_int, c_void};
 use tern_mpi::args::{OutArray, RawStatus, StatusOut, StatusesOut, Weights};
 use tern_mpi::constants::*;
-use tern_mpi::errhandler::{Scope, raise};
+use tern_mpi::errhandler::raise;
 use tern_mpi::error::Error;
+use tern_mpi::scope::Scope;
 
 /// A handle: in C a pointer to an incomplete struct, whose value the library chooses.
 pub type Handle = usize;

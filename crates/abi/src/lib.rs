@@ -42,8 +42,8 @@ mod entries {
     use crate::{convert, custom, face, scope, stated};
     use std::ffi::{c_char, c_int};
     use tern_mpi::constants::MPI_SUCCESS;
-    use tern_mpi::errhandler::Scope;
     use tern_mpi::error::Result;
+    use tern_mpi::scope::Scope;
     use tern_mpi::{api, enter, enter_any_time, fast};
 
     include!(concat!(env!("OUT_DIR"), "/entries.rs"));

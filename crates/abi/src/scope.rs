@@ -2,17 +2,17 @@
 //! called when there is an error; a handle that names nothing leaves it to MPI_COMM_SELF's handler
 //! (MPI 5.0 section 9.3).
 
-use tern_mpi::errhandler::Scope;
 use tern_mpi::objects::objects;
+use tern_mpi::scope::Scope;
 
 #[cold]
 pub fn comm(handle: usize) -> Scope {
-    tern_mpi::comm::lookup(handle).map_or(Scope::None, Scope::Comm)
+    tern_mpi::comm::lookup(handle).map_or(Scope::None, Scope::of)
 }
 
 #[cold]
 pub fn session(handle: usize) -> Scope {
-    objects().sessions.borrow().get(handle).map_or(Scope::None, |session| Scope::Session(session.clone()))
+    objects().sessions.borrow().get(handle).map_or(Scope::None, |session| Scope::of(session.clone()))
 }
 
 #[cold]
@@ -23,16 +23,16 @@ pub fn request(handle: usize) -> Scope {
 
 #[cold]
 pub fn message(handle: usize) -> Scope {
-    let messages = objects().messages.borrow();
-    messages.get(handle).map_or(Scope::None, |message| Scope::Comm(message.comm.clone()))
+    let messages = tern_mpi::request::messages().borrow();
+    messages.get(handle).map_or(Scope::None, |message| Scope::of(message.comm.clone()))
 }
 
 #[cold]
 pub fn win(handle: usize) -> Scope {
-    tern_mpi::win::lookup(handle).map_or(Scope::None, Scope::Win)
+    tern_mpi::win::lookup(handle).map_or(Scope::None, Scope::of)
 }
 
 #[cold]
 pub fn file(handle: usize) -> Scope {
-    Scope::File(tern_mpi::file::lookup(handle).ok())
+    tern_mpi::file::lookup(handle).map_or(Scope::NoFile, Scope::of)
 }

@@ -10,6 +10,9 @@
 //! Units: a *position* is a number of bytes in the stream of a view, in file representation (an MPI
 //! offset is a position divided by [`View::etype_size`]); an *offset* is a byte of the file.
 //!
+//! A module names modules below it only: accesses, plans and windows stand above [`File`] and [`View`], and these above what an access
+//! wishes ([`Hints`]), costs, and a [`Grid`] of runs.
+//!
 //! Nothing here has heard of a communicator or a handle, and nothing communicates but by byte-range
 //! locks of the file.
 

@@ -7,7 +7,8 @@ use crate::datatype::predefined::{FortranInfo, SIZED_FORTRAN, fortran_info, set_
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::info;
-use crate::objects::{Info, InfoMap};
+use crate::info_map::InfoMap;
+use crate::objects::Info;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 

@@ -24,6 +24,7 @@ pub use crate::datatype::query::{
     type_size, type_size_x,
 };
 pub use crate::request::count::{get_count, get_elements, get_elements_x, status_set_elements, status_set_elements_x};
+pub use crate::request::persistent::{start, startall};
 // Point-to-point (chapter 3) and requests.
 pub use crate::collective::neighbor::{
     ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoall, ineighbor_alltoallv, ineighbor_alltoallw,
@@ -50,7 +51,7 @@ pub use crate::p2p::buffered::{
     session_flush_buffer, session_iflush_buffer,
 };
 pub use crate::p2p::partitioned::{parrived, pready, pready_list, pready_range, precv_init, psend_init};
-pub use crate::p2p::persistent::{recv_init, rsend_init, send_init, ssend_init, start, startall};
+pub use crate::p2p::persistent::{recv_init, rsend_init, send_init, ssend_init};
 pub use crate::p2p::probe::{improbe, imrecv, iprobe, mprobe, mrecv, probe};
 pub use crate::p2p::{
     irecv, irsend, isend, isendrecv, isendrecv_replace, issend, recv, rsend, send, sendrecv, sendrecv_replace, ssend,
@@ -73,7 +74,7 @@ pub use crate::comm::{
 pub use crate::errhandler::{
     comm_call_errhandler, comm_create_errhandler, comm_get_errhandler, comm_set_errhandler, errhandler_free,
     file_create_errhandler, session_call_errhandler, session_create_errhandler, session_get_errhandler,
-    session_set_errhandler, win_call_errhandler, win_create_errhandler, win_get_errhandler, win_set_errhandler,
+    session_set_errhandler, win_create_errhandler,
 };
 pub use crate::errorcode::{
     add_error_class, add_error_code, add_error_string, error_class, error_string, remove_error_class,
@@ -146,8 +147,9 @@ pub use crate::tool::{
 };
 pub use crate::win::{
     accumulate, compare_and_swap, fetch_and_op, get, get_accumulate, put, raccumulate, rget, rget_accumulate, rput,
-    win_allocate, win_allocate_shared, win_attach, win_complete, win_create, win_create_dynamic, win_delete_attr,
-    win_detach, win_fence, win_flush, win_flush_all, win_flush_local, win_flush_local_all, win_free, win_get_attr,
-    win_get_group, win_get_info, win_get_name, win_lock, win_lock_all, win_post, win_set_attr, win_set_info,
-    win_set_name, win_shared_query, win_start, win_sync, win_test, win_unlock, win_unlock_all, win_wait,
+    win_allocate, win_allocate_shared, win_attach, win_call_errhandler, win_complete, win_create, win_create_dynamic,
+    win_delete_attr, win_detach, win_fence, win_flush, win_flush_all, win_flush_local, win_flush_local_all, win_free,
+    win_get_attr, win_get_errhandler, win_get_group, win_get_info, win_get_name, win_lock, win_lock_all, win_post,
+    win_set_attr, win_set_errhandler, win_set_info, win_set_name, win_shared_query, win_start, win_sync, win_test,
+    win_unlock, win_unlock_all, win_wait,
 };

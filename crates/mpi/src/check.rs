@@ -3,22 +3,20 @@
 //! - Every send is synchronous, so that a program that relies on buffering hangs (TERN_STALL says where).
 //! - A message carries a mark of its signature ([`mark`]); its receive compares (section 3.3.1).
 //! - Members of a collective first exchange what they call, and with which arguments ([`call`]).
-//! - What was never freed is listed by MPI_Finalize ([`leaks`]).
+//! - What was never freed is listed by MPI_Finalize ([`crate::leaks`]).
 //!
 //! The mode must be on at all processes of a job. When it is off, the short ways know nothing of it: they
 //! decline while calls are observed ([`crate::observe`]), and the control lines of collectives are not used.
 
 pub mod call;
-pub mod leaks;
 
-use crate::collective::plan::Plan;
 use crate::constants::*;
-use crate::errhandler::Scope;
 use crate::error::{Error, Result};
 use crate::objects::{Comm, Datatype};
 use crate::observe;
 use crate::request::{Outcome, Request, Work, transfer_outcome};
 use crate::runtime::adi;
+use crate::scope::Scope;
 use crate::task;
 use call::{ALL, Call, Sign};
 use std::cell::RefCell;
@@ -133,7 +131,7 @@ pub fn receive(id: tern_adi::Request, count: i64, datatype: &Rc<Datatype>, comm:
     }
     let datatype = datatype.clone();
     Request::Work(Rc::new(Work {
-        scope: Scope::Comm(comm.clone()),
+        scope: Scope::of(comm.clone()),
         done: Box::new(move || adi().is_done(id)),
         finish: Box::new(move || received(adi().take(id), count, &datatype)),
         ended: RefCell::default(),
@@ -144,7 +142,7 @@ pub fn receive(id: tern_adi::Request, count: i64, datatype: &Rc<Datatype>, comm:
 // --- Collectives -------------------------------------------------------------------------------
 
 /// The function that is being called, as all forms of it are called.
-fn function() -> String {
+pub(crate) fn function() -> String {
     let name = observe::function();
     name.strip_suffix("_c").unwrap_or(name).to_owned()
 }
@@ -174,53 +172,22 @@ pub fn meet(comm: &Rc<Comm>) -> Result<()> {
     task::run(async move { met(&comm).await })
 }
 
-/// What this process says of the collective that it calls.
-pub(crate) fn describe(comm: &Comm, plan: &Plan) -> Call {
-    let mut call = match plan {
-        // Ranks of two groups are not told apart here.
-        _ if comm.is_inter() => Call::default(),
-        Plan::Blocks(.., call) => call.as_deref().cloned().unwrap_or_default(),
-        // Made only where nothing is compared.
-        Plan::Barrier | Plan::Other(..) | Plan::ReduceScatterBlock { .. } => Call::default(),
-        Plan::Bcast { buffer, root } => {
-            let (sign, is_root) = (sign(&buffer.ty, buffer.count), *root == Root::Rank(comm.rank as u32));
-            let blocks = vec![(if is_root { ALL } else { rank(*root).unwrap_or(ALL) }, sign)];
-            let (gives, takes) = if is_root { (blocks, Vec::new()) } else { (Vec::new(), blocks) };
-            Call { root: rank(*root), gives, takes, ..Call::default() }
-        }
-        Plan::Gather { send, recv, root } => {
-            Call { root: rank(*root), gives: one(rank(*root), send), takes: one(Some(ALL), recv), ..Call::default() }
-        }
-        Plan::Scatter { send, recv, root } => {
-            Call { root: rank(*root), gives: one(Some(ALL), send), takes: one(rank(*root), recv), ..Call::default() }
-        }
-        Plan::Allgather { send, recv } | Plan::Alltoall { send, recv } => {
-            let recv = Some(recv.clone());
-            let gives = one(Some(ALL), if send.is_some() { send } else { &recv });
-            Call { gives, takes: one(Some(ALL), &recv), ..Call::default() }
-        }
-        Plan::Reduce { send, recv, op, root } => {
-            Call { root: rank(*root), ..reduction(send.as_ref().or(recv.as_ref()), op) }
-        }
-        Plan::Allreduce { recv, op, .. } | Plan::Scan { recv, op, .. } => reduction(Some(recv), op),
-    };
-    call.function = function();
-    call
-}
-
-fn rank(root: Root) -> Option<i32> {
+/// Its rank, if it is one of this group.
+pub(crate) fn rank(root: Root) -> Option<i32> {
     match root {
         Root::Rank(rank) => Some(rank as i32),
         Root::Root | Root::None => None,
     }
 }
 
-fn one(peer: Option<i32>, buffer: &Option<Buffer>) -> Vec<(i32, Sign)> {
+/// The block of `buffer` for `peer`, or from it.
+pub(crate) fn one(peer: Option<i32>, buffer: &Option<Buffer>) -> Vec<(i32, Sign)> {
     let block = |(peer, buffer): (i32, &Buffer)| (peer, sign(&buffer.ty, buffer.count));
     peer.zip(buffer.as_ref()).map(block).into_iter().collect()
 }
 
-fn reduction(buffer: Option<&Buffer>, op: &Operator) -> Call {
+/// What a reduction of `buffer` by `op` says.
+pub(crate) fn reduction(buffer: Option<&Buffer>, op: &Operator) -> Call {
     let same = buffer.map(|buffer| sign(&buffer.ty, buffer.count));
     Call { op: Some(operation(op)), same, ..Call::default() }
 }
@@ -278,7 +245,8 @@ pub fn each_w(buffer: Option<&BufferW>) -> Vec<(i32, Sign)> {
 /// The longest list of runs in a message.
 const RUNS: usize = 4;
 
-fn sign(ty: &Type, count: i64) -> Sign {
+/// What is said of `count` elements.
+pub(crate) fn sign(ty: &Type, count: i64) -> Sign {
     let bytes = ty.size() as u64 * count.max(0) as u64;
     let packed = ty.uniform_basic() == Some(Basic::Packed);
     // 0 is for packed data, which matches anything.

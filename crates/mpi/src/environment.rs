@@ -4,7 +4,7 @@ use crate::args::{Out, TextOut};
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
-use crate::objects::InfoMap;
+use crate::info_map::InfoMap;
 use crate::runtime::runtime;
 
 /// MPI_Get_version

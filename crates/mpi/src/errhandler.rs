@@ -4,26 +4,13 @@ use crate::args::Out;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::errorcode::{class_of, name_of, text_of};
-use crate::file::{File, default_errhandler};
 use crate::guarded::Guarded;
-use crate::objects::{Comm, Errhandler, ErrhandlerKind, OnError, Session, StatedErrhandler, UserErrhandler, objects};
+use crate::objects::{Comm, Session, objects};
+use crate::scope::{Errhandler, ErrhandlerKind, InCharge, OnError, Scope, StatedErrhandler, UserErrhandler};
 use crate::stated::State;
-use crate::win::Win;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use tern_settings::{ErrorHandler, INITIAL_ERRHANDLER};
-
-/// Which object a call that failed belongs to.
-#[derive(Clone)]
-pub enum Scope {
-    /// None, or one that could not be told: MPI_COMM_SELF's handler decides (section 9.3).
-    None,
-    Comm(Rc<Comm>),
-    Session(Rc<Session>),
-    /// `None` is MPI_FILE_NULL, for calls that have no file yet (section 14.7).
-    File(Option<Rc<File>>),
-    Win(Rc<Win>),
-}
 
 /// The error handler that `handle` names, or MPI_ERR_ERRHANDLER.
 pub fn lookup(handle: usize) -> Result<Rc<Errhandler>> {
@@ -53,6 +40,18 @@ pub fn predefined(handle: usize) -> Rc<Errhandler> {
     all[handle - MPI_ERRORS_ARE_FATAL].clone()
 }
 
+static NO_FILE: Guarded<RefCell<Option<Rc<Errhandler>>>> = Guarded::new(RefCell::new(None));
+
+/// The error handler of MPI_FILE_NULL: MPI_ERRORS_RETURN until the program sets another one.
+pub fn default_errhandler() -> Rc<Errhandler> {
+    NO_FILE.get().borrow().clone().unwrap_or_else(|| predefined(MPI_ERRORS_RETURN))
+}
+
+/// Sets the error handler of MPI_FILE_NULL.
+pub fn set_default(errhandler: Rc<Errhandler>) {
+    NO_FILE.get().replace(Some(errhandler));
+}
+
 /// The initial error handler (section 9.3), as mpiexec or the info key `mpi_initial_errhandler` of those that spawned this
 /// process has set it.
 pub fn initial() -> Rc<Errhandler> {
@@ -63,6 +62,16 @@ pub fn initial() -> Rc<Errhandler> {
         ErrorHandler::Abort => MPI_ERRORS_ABORT,
         ErrorHandler::Return => MPI_ERRORS_RETURN,
     })
+}
+
+impl InCharge for Session {
+    fn handle(&self) -> usize {
+        self.handle.get()
+    }
+
+    fn errhandler(&self) -> Rc<Errhandler> {
+        self.errhandler.borrow().clone()
+    }
 }
 
 impl Errhandler {
@@ -107,24 +116,13 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
         of => of.clone(),
     };
     match &scope {
-        Scope::Comm(comm) => {
-            crate::collective::note_refused(comm, function, &error);
-            let handler = comm.errhandler.borrow().clone();
-            invoke(&handler, comm.handle.get(), &scope, function, &error)
+        Scope::Object(object) => {
+            if !error.begun {
+                object.refused(function);
+            }
+            invoke(&object.errhandler(), object.handle(), &scope, function, &error)
         }
-        Scope::Session(session) => {
-            let handler = session.errhandler.borrow().clone();
-            invoke(&handler, session.handle.get(), &scope, function, &error)
-        }
-        Scope::File(Some(file)) => {
-            let handler = file.errhandler.borrow().clone();
-            invoke(&handler, file.handle.get(), &scope, function, &error)
-        }
-        Scope::File(None) => invoke(&default_errhandler(), MPI_FILE_NULL, &scope, function, &error),
-        Scope::Win(win) => {
-            let handler = win.errhandler.borrow().clone();
-            invoke(&handler, win.handle.get(), &scope, function, &error)
-        }
+        Scope::NoFile => invoke(&default_errhandler(), MPI_FILE_NULL, &scope, function, &error),
         Scope::None => {
             let own = objects().own.borrow().clone();
             match own {
@@ -193,23 +191,17 @@ pub const CAUSE: std::time::Duration = std::time::Duration::from_millis(300);
 /// Where the call was made, as " in rank 2 of MPI_COMM_WORLD (size 4)".
 fn place(scope: &Scope) -> String {
     let own = crate::runtime::installed().map(|r| (r.me, r.world_size));
-    match scope {
-        Scope::Comm(comm) => {
-            let mut text = format!(" in rank {} of {} (size {})", comm.rank, comm.label(), comm.size());
-            if let Some((me, world)) = own.filter(|_| comm.handle.get() != MPI_COMM_WORLD) {
-                text.push_str(&format!(", rank {me} of {world} of MPI_COMM_WORLD"));
-            }
-            text
-        }
-        Scope::Win(win) => {
-            let mut text = format!(" in rank {} of {} (size {})", win.comm.rank, win.label(), win.size());
-            if let Some((me, world)) = own {
-                text.push_str(&format!(", rank {me} of {world} of MPI_COMM_WORLD"));
-            }
-            text
-        }
-        _ => own.map_or_else(String::new, |(me, world)| format!(" in rank {me} of MPI_COMM_WORLD (size {world})")),
+    let (object, place) = match scope {
+        Scope::Object(object) => (object.handle(), object.place()),
+        Scope::None | Scope::NoFile => (0, None),
+    };
+    let Some(mut text) = place else {
+        return own.map_or_else(String::new, |(me, world)| format!(" in rank {me} of MPI_COMM_WORLD (size {world})"));
+    };
+    if let Some((me, world)) = own.filter(|_| object != MPI_COMM_WORLD) {
+        text.push_str(&format!(", rank {me} of {world} of MPI_COMM_WORLD"));
     }
+    text
 }
 
 /// What a person can do about errors of a class.
@@ -282,7 +274,7 @@ fn make(action: OnError, errhandler: Out<usize>) -> Result<()> {
     Ok(())
 }
 
-fn set(place: &RefCell<Rc<Errhandler>>, kind: ErrhandlerKind, errhandler: Rc<Errhandler>) -> Result<()> {
+pub(crate) fn set(place: &RefCell<Rc<Errhandler>>, kind: ErrhandlerKind, errhandler: Rc<Errhandler>) -> Result<()> {
     errhandler.check_kind(kind)?;
     *place.borrow_mut() = errhandler;
     Ok(())
@@ -311,7 +303,7 @@ pub fn comm_get_errhandler(comm: Rc<Comm>, errhandler: Out<usize>) -> Result<()>
 
 /// MPI_Comm_call_errhandler: returns MPI_SUCCESS when the handler returns (section 9.3.5).
 pub fn comm_call_errhandler(comm: Rc<Comm>, errorcode: i32) -> Result<()> {
-    raise(Scope::Comm(comm), "MPI_Comm_call_errhandler", called(errorcode));
+    raise(Scope::of(comm), "MPI_Comm_call_errhandler", called(errorcode));
     Ok(())
 }
 
@@ -333,30 +325,13 @@ pub fn session_get_errhandler(session: Rc<Session>, errhandler: Out<usize>) -> R
 
 /// MPI_Session_call_errhandler
 pub fn session_call_errhandler(session: Rc<Session>, errorcode: i32) -> Result<()> {
-    raise(Scope::Session(session), "MPI_Session_call_errhandler", called(errorcode));
+    raise(Scope::of(session), "MPI_Session_call_errhandler", called(errorcode));
     Ok(())
 }
 
 /// MPI_Win_create_errhandler
 pub fn win_create_errhandler(function: usize, errhandler: Out<usize>) -> Result<()> {
     create(ErrhandlerKind::Win, function, errhandler)
-}
-
-/// MPI_Win_set_errhandler
-pub fn win_set_errhandler(win: Rc<Win>, errhandler: Rc<Errhandler>) -> Result<()> {
-    set(&win.errhandler, ErrhandlerKind::Win, errhandler)
-}
-
-/// MPI_Win_get_errhandler
-pub fn win_get_errhandler(win: Rc<Win>, errhandler: Out<usize>) -> Result<()> {
-    errhandler.set(win.errhandler.borrow().hand_out());
-    Ok(())
-}
-
-/// MPI_Win_call_errhandler
-pub fn win_call_errhandler(win: Rc<Win>, errorcode: i32) -> Result<()> {
-    raise(Scope::Win(win), "MPI_Win_call_errhandler", called(errorcode));
-    Ok(())
 }
 
 /// MPI_File_create_errhandler

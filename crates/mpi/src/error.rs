@@ -1,7 +1,7 @@
 //! Errors of MPI calls: a class of the standard and a message that a person can act on.
 
 use crate::constants::*;
-use crate::errhandler::Scope;
+use crate::scope::Scope;
 use std::fmt;
 
 /// An error on its way to the error handler (MPI 5.0 section 9.3).
@@ -19,6 +19,9 @@ pub struct Error {
 }
 
 pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+/// What became of a call by a short way ([`crate::fast`]): `None` when it was declined.
+pub type Fast = Option<Result<()>>;
 
 impl Error {
     /// An error of class `class` (`MPI_ERR_…`).

@@ -12,13 +12,13 @@
 
 use crate::args::{Out, RawStatus, StatusOut};
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_REQUEST_NULL};
-use crate::datatype::predefined::dense_size;
-use crate::enter::is_single;
-use crate::error::Result;
+use crate::datatype::predefined::dense;
+use crate::error::{Fast, Result};
+use crate::mode::is_single;
 use crate::objects::Comm;
-use crate::p2p::persistent::{end_message, start_message, test_message};
 use crate::request::completion::report_one;
 use crate::request::finished;
+use crate::request::persistent::{end_message, start_message, test_message};
 use crate::request::{
     Tested, complete_handle, end_transfer, name_handle, outcome, test_transfer, transfer_handle, transfer_outcome,
 };
@@ -33,23 +33,6 @@ pub use crate::win::fast::{
     get_accumulate, get_accumulate_later, get_later, put, put_later, win_flush, win_flush_all, win_flush_local,
     win_flush_local_all, win_lock, win_lock_all, win_unlock, win_unlock_all,
 };
-
-/// What became of a call: `None` when it was declined.
-pub type Fast = Option<Result<()>>;
-
-/// Longest data served, in bytes: far from where a count times a size could overflow.
-const LONGEST: u64 = 1 << 40;
-
-/// The memory of a buffer, if there is nothing to say about it.
-#[inline(always)]
-pub(crate) fn dense(buf: *mut u8, count: i64, datatype: usize) -> Option<Data> {
-    let size = dense_size(datatype)?;
-    // A negative count is a very large one here.
-    if count as u64 > LONGEST || (buf.is_null() && count != 0) {
-        return None;
-    }
-    Some(Data::Bytes(buf, count as usize * size))
-}
 
 /// Where a message to rank `dest` goes.
 #[inline(always)]

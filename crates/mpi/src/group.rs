@@ -5,7 +5,7 @@ use crate::constants::*;
 use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Group, objects};
-use crate::runtime::installed;
+use crate::runtime::{installed, runtime};
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -34,6 +34,23 @@ pub fn empty() -> Rc<Group> {
 /// A handle for `group`; the empty group is always MPI_GROUP_EMPTY.
 pub fn hand_out(group: Rc<Group>) -> usize {
     if group.procs.is_empty() { MPI_GROUP_EMPTY } else { objects().groups.borrow_mut().insert(group) }
+}
+
+/// Names of the process sets (section 11.3.2).
+pub const PSET_WORLD: &str = "mpi://WORLD";
+pub const PSET_SELF: &str = "mpi://SELF";
+pub const PSETS: [&str; 2] = [PSET_WORLD, PSET_SELF];
+
+/// The processes of a set, or MPI_ERR_ARG. Names are compared as URIs: the scheme and the words
+/// of the standard in any case.
+pub fn of_set(name: &str) -> Result<Rc<Group>> {
+    if name.eq_ignore_ascii_case(PSET_WORLD) {
+        return Ok(Group::new((0..runtime().world_size).collect()));
+    }
+    if name.eq_ignore_ascii_case(PSET_SELF) {
+        return Ok(Group::new(vec![runtime().me]));
+    }
+    err!(MPI_ERR_ARG, "there is no process set {name:?}; there are {}", PSETS.join(" and "))
 }
 
 /// Rank of each process of a group, for many questions at once.

@@ -115,7 +115,7 @@ impl<T> Table<T> {
             index
         });
         let handle = self.slots[index as usize].handle;
-        crate::check::leaks::made(handle);
+        crate::observe::made(handle);
         handle
     }
 

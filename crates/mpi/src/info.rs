@@ -4,9 +4,12 @@ use crate::args::{Out, TextOut};
 use crate::constants::*;
 use crate::error::Result;
 use crate::guarded::Guarded;
-use crate::objects::{Info, InfoMap, objects};
+use crate::info_map::InfoMap;
+use crate::objects::{Info, objects};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+
+pub use crate::info_map::{find, put};
 
 /// The info object that `handle` names, or MPI_ERR_INFO.
 pub fn lookup(handle: usize) -> Result<Rc<Info>> {
@@ -36,19 +39,6 @@ pub fn hand_out(map: InfoMap) -> usize {
 /// The keys and values of an info argument; none for MPI_INFO_NULL.
 pub fn map_of(info: &Option<Rc<Info>>) -> InfoMap {
     info.as_ref().map_or_else(Vec::new, |info| info.map.borrow().clone())
-}
-
-/// The value of `key`.
-pub fn find<'a>(map: &'a InfoMap, key: &str) -> Option<&'a str> {
-    map.iter().find(|(k, _)| k == key).map(|(_, value)| value.as_str())
-}
-
-/// Sets `key`, where it stands or at the end.
-pub fn put(map: &mut InfoMap, key: &str, value: &str) {
-    match map.iter_mut().find(|(k, _)| k == key) {
-        Some((_, old)) => *old = value.to_owned(),
-        None => map.push((key.to_owned(), value.to_owned())),
-    }
 }
 
 /// MPI_INFO_ENV: how this process was started (MPI 5.0 section 11.2.3).

@@ -3,10 +3,10 @@
 use crate::args::Out;
 use crate::comm;
 use crate::constants::*;
-use crate::enter::{Mode, set_mode};
 use crate::errhandler;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
+use crate::mode::{Mode, set_mode};
 use crate::objects::{Comm, Group, Info, objects};
 use crate::runtime::{Runtime, adi, install, installed, runtime};
 use crate::stats;
@@ -110,7 +110,7 @@ fn start() -> Result<Runtime> {
             adi.cap_unexpected_by(UNEXPECTED, Box::new(move || tern_node::memory_free() / takers));
         }
     }
-    crate::lost::watch(&adi);
+    crate::p2p::lost::watch(&adi);
     Ok(Runtime::new(adi, job))
 }
 
@@ -142,8 +142,8 @@ fn bring_up(required: i32) -> Result<i32> {
     let world = Group::new((0..runtime().world_size).collect());
     let own = Group::new(vec![runtime().me]);
     comm::install(
-        Comm::predefined(MPI_COMM_WORLD, crate::comm::context::WORLD, world, "MPI_COMM_WORLD", errhandler::initial()),
-        Comm::predefined(MPI_COMM_SELF, crate::comm::context::OWN, own, "MPI_COMM_SELF", errhandler::initial()),
+        Comm::predefined(MPI_COMM_WORLD, crate::context::WORLD, world, "MPI_COMM_WORLD", errhandler::initial()),
+        Comm::predefined(MPI_COMM_SELF, crate::context::OWN, own, "MPI_COMM_SELF", errhandler::initial()),
     );
     Ok(level)
 }
@@ -167,9 +167,9 @@ pub fn finalize() -> Result<()> {
     crate::p2p::buffered::flush_all();
     crate::check::meet(&world)?;
     quiesce(&world);
-    crate::process::bridge::end();
+    crate::bridge::end();
     crate::tool::hand_on();
-    crate::check::leaks::report();
+    crate::leaks::report();
     comm::uninstall();
     state.world.set(World::After);
     release();

@@ -1,26 +1,9 @@
 //! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4).
 
 use crate::constants::MPI_ERR_PROC_ABORTED;
-use crate::error::{Error, Result};
-use crate::objects::{Comm, objects};
-use crate::p2p::origin;
+use crate::error::Error;
 use crate::runtime::{adi, installed};
-use tern_adi::{Adi, Proc};
-
-/// From now on receives with a wildcard fail when a process that could send to them is lost.
-pub fn watch(adi: &Adi) {
-    adi.know_members(std::rc::Rc::new(takes_part));
-}
-
-/// Whether `proc` is one of those that may send in `context`. Where that is not known, it may be.
-fn takes_part(context: u32, proc: Proc) -> bool {
-    let objects = objects();
-    let tables = (objects.world.try_borrow(), objects.own.try_borrow(), objects.comms.try_borrow());
-    let (Ok(world), Ok(own), Ok(comms)) = tables else { return true };
-    let is = |comm: &&std::rc::Rc<Comm>| comm.context == context || comm.peers.context == context;
-    let found = world.iter().chain(own.iter()).chain(comms.iter()).find(is);
-    found.is_none_or(|comm| comm.target().procs.contains(&proc) || comm.local.procs.contains(&proc))
-}
+use tern_adi::Proc;
 
 /// The error of a call that needs `peer`.
 #[cold]
@@ -35,9 +18,4 @@ fn sentence(peer: Proc, why: &str) -> String {
         None => format!("process {peer}, of another job,"),
     };
     format!("{who} cannot be reached any more: {why}. What it should have sent or received is lost")
-}
-
-/// The error of a receive or probe from `source` that nobody may ever answer.
-pub fn check(comm: &Comm, source: i32) -> Result<()> {
-    adi().lost_for(origin(comm, source), comm.context).map_or(Ok(()), |peer| Err(error(peer)))
 }

@@ -1,8 +1,8 @@
 //! Kinds of memory that the library takes for communication (MPI 5.0 section 11.4.3): memory of the system, and the
 //! library's own. Both are supported always, so what a program asks for only adds what the answer names.
 
-use crate::info;
-use crate::objects::{Group, InfoMap};
+use crate::info_map::{self, InfoMap};
+use crate::objects::Group;
 
 /// What is supported: asked for by the program, told by the library.
 pub const KINDS: &str = "mpi_memory_alloc_kinds";
@@ -45,13 +45,13 @@ pub fn of_world() -> String {
 
 /// What a session supports that is made with `given`: that counts more than what mpiexec was told.
 pub fn of_session(given: &InfoMap) -> String {
-    info::find(given, KINDS).map_or_else(of_world, supported)
+    info_map::find(given, KINDS).map_or_else(of_world, supported)
 }
 
 /// What is supported for what derives from `group`.
 pub fn of(group: &Group) -> String {
     let session = group.session.as_ref().map(|session| session.info.borrow());
-    session.and_then(|info| info::find(&info, KINDS).map(str::to_owned)).unwrap_or_else(of_world)
+    session.and_then(|info| info_map::find(&info, KINDS).map(str::to_owned)).unwrap_or_else(of_world)
 }
 
 /// Whether a program may promise to use no other memory than these kinds; a promise about kinds that are not
@@ -73,7 +73,7 @@ pub fn hints(given: &InfoMap) -> InfoMap {
 /// The hints in use by an object that derives from `group`.
 pub fn told(hints: &InfoMap, group: &Group) -> InfoMap {
     let mut all = hints.clone();
-    info::put(&mut all, KINDS, &of(group));
+    info_map::put(&mut all, KINDS, &of(group));
     all
 }
 

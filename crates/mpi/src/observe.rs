@@ -1,10 +1,11 @@
 //! Notes of the calls that a program makes, for settings that explain what it does (TERN_STALL, TERN_CHECK).
 //!
-//! Only in mode [`crate::enter::Mode::Observed`], which no short way serves. Otherwise a call costs
+//! Only in mode [`crate::mode::Mode::Observed`], which no short way serves. Otherwise a call costs
 //! nothing for it.
 
-use crate::stall;
-use std::cell::Cell;
+use crate::guarded::Guarded;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::time::Duration;
 use tern_pmi::report::Activity;
 
@@ -37,7 +38,6 @@ impl Noted {
     pub fn new(function: &'static str) -> Noted {
         let before = CURRENT.replace(function);
         ACTIVITY.note(true, function);
-        stall::called(function);
         Noted { before }
     }
 }
@@ -47,4 +47,20 @@ impl Drop for Noted {
         let function = CURRENT.replace(self.before);
         ACTIVITY.note(false, function);
     }
+}
+
+/// Which function made the object of each handle.
+static MAKERS: Guarded<RefCell<Option<HashMap<usize, &'static str>>>> = Guarded::new(RefCell::new(None));
+
+/// Notes that the function that is being called makes the object of `handle`.
+#[inline]
+pub fn made(handle: usize) {
+    if tern_settings::CHECK.get() {
+        MAKERS.get().borrow_mut().get_or_insert_default().insert(handle, function());
+    }
+}
+
+/// The function that has made the object of `handle`; empty if it was not noted.
+pub fn maker(handle: usize) -> &'static str {
+    MAKERS.get().borrow().as_ref().and_then(|makers| makers.get(&handle)).copied().unwrap_or("")
 }

@@ -4,17 +4,12 @@ use crate::args::Out;
 use crate::constants::*;
 use crate::error::Result;
 use crate::guarded::Guarded;
+use crate::objects::user_function::{IntFunction, LargeFunction, Stated, UserFunction};
 use crate::objects::{Datatype, Operation, Operator, objects};
-use crate::stated::State;
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
 use tern_coll::ops::{self, Op};
-
-/// `void (void *in, void *inout, int *len, MPI_Datatype *)`
-pub type IntFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut usize);
-/// `void (void *in, void *inout, MPI_Count *len, MPI_Datatype *)`
-pub type LargeFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut i64, *mut usize);
 
 /// The predefined operations: handle, name, kernel family.
 const PREDEFINED: [(usize, &str, Op); 14] = [
@@ -129,26 +124,6 @@ fn check_pair(op: Op, datatype: &Datatype) -> Result<()> {
         return err!(MPI_ERR_OP, "this machine has no arithmetic for {}", datatype.label());
     }
     Ok(())
-}
-
-/// What a program gave to MPI_Op_create.
-#[derive(Clone, Debug)]
-pub enum UserFunction {
-    Int(IntFunction),
-    Large(LargeFunction),
-    Stated(Stated),
-}
-
-/// `void (void *state, void *in, void *inout, MPI_Count len, MPI_Datatype)`
-pub type StatedFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void, i64, usize);
-
-/// What a program of another binary interface gave.
-#[derive(Clone, Debug)]
-pub struct Stated {
-    pub call: StatedFunction,
-    pub state: State,
-    /// The most elements that it can count.
-    pub most: i64,
 }
 
 /// Calls the program's function, which sees the datatype of the call. An `int` form gets at most

@@ -4,16 +4,14 @@
 use crate::args::{Out, TextOut};
 use crate::constants::*;
 use crate::error::Result;
-use crate::group::hand_out;
-use crate::objects::{Errhandler, ErrhandlerKind, Group, Info, InfoMap, Session, objects};
-use crate::runtime::{adi, runtime};
+use crate::group::{PSETS, hand_out, of_set};
+use crate::info_map::InfoMap;
+use crate::objects::{Group, Info, Session, objects};
+use crate::runtime::adi;
+use crate::scope::{Errhandler, ErrhandlerKind};
 use crate::{info, init, memory_kinds};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-
-pub const PSET_WORLD: &str = "mpi://WORLD";
-pub const PSET_SELF: &str = "mpi://SELF";
-const PSETS: [&str; 2] = [PSET_WORLD, PSET_SELF];
 
 /// The session that `handle` names, or MPI_ERR_SESSION.
 pub fn lookup(handle: usize) -> Result<Rc<Session>> {
@@ -24,18 +22,6 @@ pub fn lookup(handle: usize) -> Result<Rc<Session>> {
         return err!(MPI_ERR_SESSION, "the session is MPI_SESSION_NULL");
     }
     err!(MPI_ERR_SESSION, "{handle:#x} is not a session: it was finalised, or never initialised")
-}
-
-/// The processes of a set, or MPI_ERR_ARG. Names are compared as URIs: the scheme and the words
-/// of the standard in any case.
-pub fn members(name: &str) -> Result<Rc<Group>> {
-    if name.eq_ignore_ascii_case(PSET_WORLD) {
-        return Ok(Group::new((0..runtime().world_size).collect()));
-    }
-    if name.eq_ignore_ascii_case(PSET_SELF) {
-        return Ok(Group::new(vec![runtime().me]));
-    }
-    err!(MPI_ERR_ARG, "there is no process set {name:?}; there are {}", PSETS.join(" and "))
 }
 
 /// Names of thread levels, as the info key `thread_level` has them (section 11.3.1).
@@ -77,7 +63,7 @@ pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session:
 /// MPI_Session_finalize: what this process has sent is on its way first.
 pub fn session_finalize(session: Out<usize>) -> Result<()> {
     let found = lookup(session.get())?;
-    crate::p2p::buffered::release(&found.buffer);
+    crate::objects::pool::release(&found.buffer);
     adi().wait_until(&mut || adi().is_flushed());
     objects().sessions.borrow_mut().remove(session.get());
     session.set(MPI_SESSION_NULL);
@@ -113,7 +99,7 @@ pub fn session_get_nth_pset(
 
 /// MPI_Session_get_pset_info
 pub fn session_get_pset_info(_session: Rc<Session>, pset_name: &str, info: Out<usize>) -> Result<()> {
-    let group = members(pset_name)?;
+    let group = of_set(pset_name)?;
     let mut map = InfoMap::new();
     info::put(&mut map, "mpi_size", &group.size().to_string());
     info.set(info::hand_out(map));
@@ -122,7 +108,7 @@ pub fn session_get_pset_info(_session: Rc<Session>, pset_name: &str, info: Out<u
 
 /// MPI_Group_from_session_pset
 pub fn group_from_session_pset(session: Rc<Session>, pset_name: &str, newgroup: Out<usize>) -> Result<()> {
-    let procs = members(pset_name)?.procs.clone();
+    let procs = of_set(pset_name)?.procs.clone();
     newgroup.set(hand_out(Rc::new(Group { procs, session: Some(session), bridges: Vec::new() })));
     Ok(())
 }

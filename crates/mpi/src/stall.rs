@@ -4,8 +4,8 @@
 //! MPI_Test or MPI_Iprobe in a loop is noticed where its calls begin. Nothing here runs unless
 //! TERN_STALL is set.
 
-use crate::comm::identity::{self, Identity};
 use crate::guarded::Guarded;
+use crate::identity::{self, Identity};
 use crate::objects::{Comm, objects};
 use crate::observe::{self, ACTIVITY};
 use crate::runtime::{adi, installed, runtime};

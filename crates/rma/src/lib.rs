@@ -6,6 +6,38 @@
 //!
 //! All calls are made with the library's lock held. Those that wait make progress meanwhile.
 //!
+//! # Ways to the memory of a member
+//!
+//! Which way serves a member is found when the window is made, and may change for the worse later:
+//!
+//! | way | when | who moves the bytes |
+//! |---|---|---|
+//! | mapped | the member's own memory, or memory that both can map | the origin, by loads and stores |
+//! | kernel | private memory on one node | the kernel, at the origin's call; for few bytes the owner, if it waits (`owner`) |
+//! | card | members apart, a network card reaches all memory | the card (`by_card`) |
+//! | messages | everything else | the member, in its progress (`serve`) |
+//!
+//! # Layers
+//!
+//! A module names modules below it only. A test finds circles (`crates/bench/tests/circles.rs`).
+//!
+//! ```text
+//!  create                                  makes and ends a window: members tell each other what they bring
+//!  at_once  swap  epoch  gathered          short ways; compare and swap; synchronisation; puts that go together
+//!  owner  apart  by_card  serve            the other side: an owner that waits, a member apart, a card, messages
+//!  accumulate  access  guarded  mapped     put, get, accumulates
+//! ──────────────────────────────────────────────────────────────────────────────────────────────
+//!  window                                  who is in it, and what is known of each member
+//!  spot  remote  card  memory  shared      the parts of a window: target memory, a member, the card's keys, words
+//! ──────────────────────────────────────────────────────────────────────────────────────────────
+//!  request  guard  words  card_words       words in shared memory, and state machines over them
+//!  turns                                   (checked by a model checker or over all interleavings)
+//!  messages  attached  keys  combine       packets; tables of attached memory; kernels; runs of elements
+//!  elements  target  error
+//! ```
+//!
+//! # When an access is over
+//!
 //! Memory of an origin may be reused after [`Started::Done`], else when the ticket is done or the target
 //! was flushed, locally at least.
 

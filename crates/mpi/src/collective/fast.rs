@@ -6,10 +6,10 @@
 
 use crate::collective::args::is_in_place;
 use crate::collective::mismatched;
-use crate::comm;
 use crate::datatype::predefined::{dense_basic, dense_size};
-use crate::enter::is_single;
-use crate::fast::Fast;
+use crate::error::Fast;
+use crate::mode::is_single;
+use crate::objects::comm;
 use crate::op;
 use crate::runtime::adi;
 use std::ptr::null_mut;

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod called;
+mod describe;
 pub(crate) mod fast;
 pub mod neighbor;
 pub(crate) mod neighbor_plan;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::lost;
 use crate::objects::{Comm, Datatype, Operation};
 use crate::runtime::adi;
+use crate::scope::{Errhandler, InCharge};
 use crate::task;
 use plan::Plan;
 use std::rc::Rc;
@@ -33,7 +35,7 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
     let Some(done) = plan.fast(adi(), &comm.peers) else {
         tern_counters::COLLECTIVE_MESSAGES.add(1);
         if check::is_on() {
-            task::run(check::agree(comm.clone(), check::describe(comm, &plan))).map_err(begun)?;
+            task::run(check::agree(comm.clone(), describe::describe(comm, &plan))).map_err(begun)?;
         }
         let lines = comm.peers.lines(adi());
         let known = plan.known();
@@ -67,24 +69,38 @@ pub(crate) fn settle(comm: &Comm, next: &Known) {
     comm.quick.set(comm.peers.refused.borrow().is_empty());
 }
 
-/// A call of `function` on `comm` has failed. If it is a collective that was refused for its arguments, the others are told: by
-/// the next one on this communicator, which finds out whether they have made it, or at once, where that cannot be seen.
-#[cold]
-pub(crate) fn note_refused(comm: &Comm, function: &str, error: &Error) {
-    if error.begun || !comm.is_inter() && comm.size() < 2 {
-        return;
+impl InCharge for Comm {
+    fn handle(&self) -> usize {
+        self.handle.get()
     }
-    let Some((call, way)) = called::called(function) else { return };
-    let (adi, peers) = (adi(), &comm.peers);
-    let blocking = way == Way::Blocking;
-    if blocking && peers.lines(adi).is_some() {
-        peers.refused.borrow_mut().push(call);
-        comm.quick.set(false);
-        return;
+
+    fn errhandler(&self) -> Rc<Errhandler> {
+        self.errhandler.borrow().clone()
     }
-    let in_levels = blocking && call.is_in_levels() && peers.levels(adi).is_some();
-    if !check::is_on() && !in_levels && call != Call::Make {
-        request::refuse(Absent::new(peers, call, way));
+
+    fn place(&self) -> Option<String> {
+        Some(format!(" in rank {} of {} (size {})", self.rank, self.label(), self.size()))
+    }
+
+    /// If it is a collective that was refused for its arguments, the others are told: by the next one on this communicator, which
+    /// finds out whether they have made it, or at once, where that cannot be seen.
+    #[cold]
+    fn refused(&self, function: &str) {
+        if !self.is_inter() && self.size() < 2 {
+            return;
+        }
+        let Some((call, way)) = called::called(function) else { return };
+        let (adi, peers) = (adi(), &self.peers);
+        let blocking = way == Way::Blocking;
+        if blocking && peers.lines(adi).is_some() {
+            peers.refused.borrow_mut().push(call);
+            self.quick.set(false);
+            return;
+        }
+        let in_levels = blocking && call.is_in_levels() && peers.levels(adi).is_some();
+        if !check::is_on() && !in_levels && call != Call::Make {
+            request::refuse(Absent::new(peers, call, way));
+        }
     }
 }
 

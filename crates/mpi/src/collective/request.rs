@@ -2,15 +2,16 @@
 
 use crate::args::{Out, RawStatus};
 use crate::check;
+use crate::collective::describe::describe;
 use crate::collective::plan::Plan;
 use crate::collective::{failed, mismatched};
-use crate::errhandler::Scope;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::Comm;
-use crate::p2p::persistent::Persistent;
+use crate::request::persistent::Persistent;
 use crate::request::{Outcome, Request, Work};
 use crate::runtime::adi;
+use crate::scope::Scope;
 use crate::task;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
@@ -97,7 +98,7 @@ type Agreement = Rc<OnceCell<Result<()>>>;
 fn agreement(comm: &Rc<Comm>, plan: &Plan) -> Option<Agreement> {
     check::is_on().then(|| {
         let outcome = Agreement::default();
-        let (set, comm, call) = (outcome.clone(), comm.clone(), check::describe(comm, plan));
+        let (set, comm, call) = (outcome.clone(), comm.clone(), describe(comm, plan));
         task::start(async move {
             // Nobody else sets it.
             let _ = set.set(check::agree(comm, call).await);
@@ -127,7 +128,7 @@ fn begin(comm: &Rc<Comm>, operation: &Rc<dyn Round>, error: Rc<Why>, agreement: 
     let disagreed = move || agreement.as_ref().and_then(|agreement| agreement.get()?.clone().err());
     let refused = disagreed.clone();
     Request::Work(Rc::new(Work {
-        scope: Scope::Comm(comm.clone()),
+        scope: Scope::of(comm.clone()),
         done: Box::new(move || begun.get() && running.is_done() || refused().is_some()),
         finish: Box::new(move || Outcome { status: RawStatus::empty(), error: disagreed().or_else(|| error()) }),
         ended: RefCell::default(),

@@ -1,11 +1,11 @@
 //! The members of a communicator arrive where they make another one. If it has control lines, they tell each other in one
 //! step what each has to give, and most often agree on the context id with it. Else, and in the background, they do both
-//! by messages ([`crate::comm::exchange`]).
+//! by messages ([`crate::exchange`]).
 
 use crate::collective::{mismatched, settle};
-use crate::comm::context::{ContextId, EARLY, agree_early, allocate, offer_early};
-use crate::comm::exchange::Circle;
+use crate::context::{ContextId, EARLY, agree_early, allocate, offer_early};
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::objects::Comm;
 use crate::runtime::adi;
 use tern_coll::lines::refusal::{Call, Known};

@@ -9,18 +9,20 @@ use crate::args::{Out, RawStatus};
 use crate::attribute;
 use crate::check;
 use crate::comm::arrive::{self, Arrived, arrive};
-use crate::comm::context::{BOOTSTRAP, allocate, reserved_tag};
-use crate::comm::exchange::{Circle, pack, unpack};
 use crate::comm::hand_out;
-use crate::comm::identity::{to_bytes, to_procs};
 use crate::constants::*;
-use crate::errhandler::Scope;
+use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::error::Result;
+use crate::exchange::{Circle, pack, unpack};
+use crate::group;
+use crate::identity::{to_bytes, to_procs};
 use crate::info;
+use crate::info_map::InfoMap;
 use crate::memory_kinds;
-use crate::objects::{Attributes, Comm, Errhandler, ErrhandlerKind, Group, Info, InfoMap, objects};
+use crate::objects::{Attributes, Comm, Group, Info, objects};
 use crate::request::{Outcome, Request, Work};
 use crate::runtime::runtime;
+use crate::scope::{Errhandler, ErrhandlerKind, Scope};
 use crate::task::{self, run};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -97,7 +99,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
     let done = task.clone();
     let finish = move || Outcome { status: RawStatus::empty(), error: task.take().and_then(Result::err) };
     let work = Work {
-        scope: Scope::Comm(comm),
+        scope: Scope::of(comm),
         done: Box::new(move || done.is_done()),
         finish: Box::new(finish),
         ended: RefCell::default(),
@@ -314,7 +316,7 @@ pub fn comm_split_type(
         MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if guided => by_node(),
         MPI_COMM_TYPE_HW_GUIDED => MPI_UNDEFINED,
         MPI_COMM_TYPE_RESOURCE_GUIDED => match info::find(&hints, PSET) {
-            Some(name) => match crate::session::members(name) {
+            Some(name) => match group::of_set(name) {
                 Ok(group) => first_of(&comm, |proc| group.rank_of(proc).is_some()),
                 Err(_) => MPI_UNDEFINED,
             },

@@ -4,16 +4,17 @@
 use crate::args::Out;
 use crate::check;
 use crate::comm;
-use crate::comm::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::comm::create::{Made, bootstrap, check_intra, give, hash, inherited};
-use crate::comm::exchange::Circle;
-use crate::comm::identity::{self, Identity, to_bytes, to_procs};
 use crate::constants::*;
+use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::error::Result;
+use crate::exchange::Circle;
+use crate::identity::{self, Identity, to_bytes, to_procs};
 use crate::info;
 use crate::memory_kinds;
-use crate::objects::{Comm, Errhandler, ErrhandlerKind, Group, Info};
+use crate::objects::{Comm, Group, Info};
 use crate::runtime::runtime;
+use crate::scope::{Errhandler, ErrhandlerKind};
 use crate::task::run;
 use std::rc::Rc;
 use tern_adi::Proc;
@@ -61,8 +62,8 @@ fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
     let all = [to_bytes(&local.procs), told.clone()].concat();
     if identity::list(&all).iter().any(|process| process.job != job) {
         // Their leaders know each other, but perhaps not all of them do.
-        let line = leaders.map(|leaders| crate::process::port::line_between(&leaders));
-        return crate::process::introduce::introduce(local, &side.circle, side.leader, line, errhandler).map(Some);
+        let line = leaders.map(|leaders| crate::meeting::gate::line_between(&leaders));
+        return crate::meeting::introduce::introduce(local, &side.circle, side.leader, line, errhandler).map(Some);
     }
     let remote = Group::new(to_procs(&told).expect("all processes of a job are known"));
     if !local.intersection(&remote).procs.is_empty() {

@@ -9,6 +9,7 @@ use crate::guarded::Guarded;
 use crate::objects::{Attributes, Contents, Datatype};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tern_adi::Data;
 use tern_layout::{Basic, Type};
 
 /// What is behind a predefined handle.
@@ -218,6 +219,20 @@ pub fn predefined_of(basic: Basic) -> Option<usize> {
 pub fn dense_size(handle: usize) -> Option<usize> {
     let size = PREDEFINED.get().dense.get(handle.wrapping_sub(FIRST))?.get();
     (size != 0).then_some(size as usize)
+}
+
+/// Longest data served, in bytes: far from where a count times a size could overflow.
+const LONGEST: u64 = 1 << 40;
+
+/// The memory of a buffer, if there is nothing to say about it.
+#[inline(always)]
+pub(crate) fn dense(buf: *mut u8, count: i64, datatype: usize) -> Option<Data> {
+    let size = dense_size(datatype)?;
+    // A negative count is a very large one here.
+    if count as u64 > LONGEST || (buf.is_null() && count != 0) {
+        return None;
+    }
+    Some(Data::Bytes(buf, count as usize * size))
 }
 
 /// The basic type of a datatype for which [`dense_size`] gives a size.

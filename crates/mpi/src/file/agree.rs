@@ -1,9 +1,9 @@
 //! How the processes of a file find out that one of them has failed, or was given other arguments:
 //! all fail then, so that nobody goes on alone (MPI 5.0 section 14.7).
 
-use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::exchange::Circle;
 
 /// Bytes before the text of an encoded error.
 const HEAD: usize = 4;

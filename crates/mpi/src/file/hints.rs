@@ -3,11 +3,12 @@
 use super::File;
 use super::agree::consent;
 use crate::args::Out;
-use crate::comm::exchange::Circle;
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::info;
+use crate::info_map::InfoMap;
 use crate::memory_kinds;
-use crate::objects::{Info, InfoMap};
+use crate::objects::Info;
 use crate::task;
 use std::rc::Rc;
 use tern_io::Choice;

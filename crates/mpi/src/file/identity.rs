@@ -1,9 +1,9 @@
 //! Whether the names that the processes give lead to one file.
 
 use super::agree::consent;
-use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::runtime::runtime;
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Files (MPI 5.0 chapter 14): what communicates, and what programs see. Views, access to the
 //! bytes, and the planning of collective access are `tern_io`'s.
 //!
-//! What is collective is written as an `async` function over a [`crate::comm::exchange::Circle`]: the
+//! What is collective is written as an `async` function over a [`crate::exchange::Circle`]: the
 //! blocking call runs it to its end, the nonblocking and the split one let it go on with the
 //! progress of the library ([`crate::task`]). Its part at this process may have failed before it
 //! begins (a wrong argument); it takes part all the same, so that nobody waits for it for ever.
@@ -35,7 +35,7 @@ pub use collective::{
 };
 pub use datarep::{register_datarep, register_datarep_c};
 pub use delete::file_delete;
-pub use errhandler::{default_errhandler, file_call_errhandler, file_get_errhandler, file_set_errhandler};
+pub use errhandler::{file_call_errhandler, file_get_errhandler, file_set_errhandler};
 pub use hints::{file_get_info, file_set_info};
 pub use nonblocking::{file_iread, file_iread_at, file_iread_shared, file_iwrite, file_iwrite_at, file_iwrite_shared};
 pub use open::{file_close, file_open};
@@ -55,7 +55,10 @@ pub use view::{file_get_view, file_set_view};
 
 use crate::constants::*;
 use crate::error::Result;
-use crate::objects::{Comm, Errhandler, Group, objects};
+use crate::guarded::Guarded;
+use crate::handle::{Kind, Table};
+use crate::objects::{Comm, Group};
+use crate::scope::Errhandler;
 use buffer::Buffer;
 use hints::Hints;
 use split::Split;
@@ -95,9 +98,17 @@ pub struct File {
     split: RefCell<Option<Split>>,
 }
 
+static FILES: Guarded<RefCell<Table<Rc<File>>>> = Guarded::new(RefCell::new(Table::new(Kind::File)));
+
+/// The open files of this process, by handle.
+#[inline]
+pub fn files() -> &'static RefCell<Table<Rc<File>>> {
+    FILES.get()
+}
+
 /// The file that `handle` names, or MPI_ERR_FILE.
 pub fn lookup(handle: usize) -> Result<Rc<File>> {
-    if let Some(file) = objects().files.borrow().get(handle) {
+    if let Some(file) = files().borrow().get(handle) {
         return Ok(file.clone());
     }
     if handle == MPI_FILE_NULL {

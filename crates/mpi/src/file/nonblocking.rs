@@ -5,10 +5,10 @@
 use super::access::{Access, status_of};
 use super::{File, Way};
 use crate::args::Out;
-use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::Datatype;
 use crate::request::{Outcome, Request, Work};
+use crate::scope::Scope;
 use crate::task::Task;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ fn outcome_of(moved: Result<u64>) -> Outcome {
 fn complete(file: Rc<File>, moved: Result<u64>) -> Request {
     let ended = RefCell::new(Some(moved));
     Request::Work(Rc::new(Work {
-        scope: Scope::File(Some(file)),
+        scope: Scope::of(file),
         done: Box::new(|| true),
         finish: Box::new(move || outcome_of(ended.take().unwrap_or(Ok(0)))),
         ended: RefCell::default(),
@@ -35,7 +35,7 @@ fn complete(file: Rc<File>, moved: Result<u64>) -> Request {
 pub fn pending(file: Rc<File>, task: Rc<Task<u64>>) -> Request {
     let done = task.clone();
     Request::Work(Rc::new(Work {
-        scope: Scope::File(Some(file)),
+        scope: Scope::of(file),
         done: Box::new(move || done.is_done()),
         finish: Box::new(move || outcome_of(task.take().unwrap_or(Ok(0)))),
         ended: RefCell::default(),

@@ -5,15 +5,17 @@ use super::hints::{Hints, encode, merged};
 use super::identity::{self, Identity};
 use super::view::View;
 use super::word::Word;
-use super::{File, default_errhandler, delete, lookup};
+use super::{File, delete, files, lookup};
 use crate::args::Out;
 use crate::comm;
-use crate::comm::context::allocate;
-use crate::comm::exchange::Circle;
 use crate::constants::*;
+use crate::context::allocate;
+use crate::errhandler::default_errhandler;
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::info;
-use crate::objects::{Comm, Group, Info, InfoMap, objects};
+use crate::info_map::InfoMap;
+use crate::objects::{Comm, Group, Info};
 use crate::task;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -61,11 +63,11 @@ pub fn file_open(comm: Rc<Comm>, filename: &Path, amode: i32, info: Option<Rc<In
     let path = check_amode(amode).and_then(|()| delete::plain(filename)).map(Path::to_owned);
     let (circle, group) = (comm.circle(), comm.local.clone());
     let file = task::run(open(circle, group, path, amode, info::map_of(&info)))?;
-    let handle = objects().files.borrow_mut().insert_with(|handle| {
+    let handle = files().borrow_mut().insert_with(|handle| {
         file.handle.set(handle);
         Rc::new(file)
     });
-    crate::check::leaks::made(handle);
+    crate::observe::made(handle);
     fh.set(handle);
     Ok(())
 }
@@ -157,7 +159,7 @@ pub fn file_close(fh: Out<usize>) -> Result<()> {
         file.shared.free();
         drop(file.buffers.take());
         comm::on_free(&file.comm);
-        objects().files.borrow_mut().remove(fh.get());
+        files().borrow_mut().remove(fh.get());
         fh.set(MPI_FILE_NULL);
     }
     closed

@@ -3,9 +3,9 @@
 use super::agree::{consent, first_says, same};
 use super::{File, Way};
 use crate::args::{Out, OutCount};
-use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::group::hand_out;
 use crate::objects::Datatype;
 use crate::task;

@@ -4,13 +4,14 @@ use super::agree::consent;
 use super::hints::{encode, merged};
 use super::{File, datarep};
 use crate::args::{Out, TextOut};
-use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::datatype::predefined::predefined;
 use crate::datatype::share;
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::info;
-use crate::objects::{Datatype, Info, InfoMap};
+use crate::info_map::InfoMap;
+use crate::objects::{Datatype, Info};
 use crate::task;
 use std::rc::Rc;
 

@@ -3,9 +3,9 @@
 //! Processes of several jobs have a small file of their own for it, which has no name any more, and
 //! take turns by locking it.
 
-use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::runtime::adi;
 use std::cell::Cell;
 use std::ffi::OsStr;

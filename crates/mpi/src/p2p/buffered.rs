@@ -6,97 +6,46 @@
 
 use crate::args::{Out, OutCount};
 use crate::constants::*;
-use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::guarded::Guarded;
+use crate::objects::pool::{Place, Pool, cost};
 use crate::objects::{Comm, Datatype, Session};
-use crate::p2p::persistent::Persistent;
 use crate::p2p::send_bytes;
 use crate::request::Request;
+use crate::request::persistent::Persistent;
 use crate::runtime::adi;
-use std::cell::{Cell, RefCell};
+use crate::scope::Scope;
+use std::cell::RefCell;
 use std::rc::Rc;
-
-/// The address that stands for an automatic buffer (`MPI_BUFFER_AUTOMATIC`).
-const AUTOMATIC: usize = 2;
-
-/// An attached buffer.
-pub struct Pool {
-    address: *mut u8,
-    size: i64,
-    used: Cell<i64>,
-    pending: RefCell<Vec<(Request, Vec<u8>)>>,
-}
 
 /// The buffer of the process.
 static PROCESS: Guarded<RefCell<Option<Rc<Pool>>>> = Guarded::new(RefCell::new(None));
 
-impl Pool {
-    fn new(address: *mut u8, size: i64) -> Rc<Pool> {
-        Rc::new(Pool { address, size, used: Cell::new(0), pending: RefCell::default() })
+/// Sends `bytes` from `pool`.
+///
+/// Errors: there is no room for them.
+fn send(pool: &Pool, mut bytes: Vec<u8>, dest: i32, tag: i32, comm: &Rc<Comm>) -> Result<()> {
+    let need = cost(bytes.len());
+    pool.sweep();
+    if !pool.is_automatic() && pool.used.get() + need > pool.size {
+        adi().progress();
+        pool.sweep();
     }
-
-    fn is_automatic(&self) -> bool {
-        self.address as usize == AUTOMATIC
+    if !pool.is_automatic() && pool.used.get() + need > pool.size {
+        return err!(
+            MPI_ERR_BUFFER,
+            "the attached buffer of {} bytes has {} in use, and a message of {} bytes takes \
+             {need}; attach a larger one (MPI_BSEND_OVERHEAD for each message), or MPI_BUFFER_AUTOMATIC",
+            pool.size,
+            pool.used.get(),
+            bytes.len()
+        );
     }
-
-    /// Frees what has been sent.
-    fn sweep(&self) {
-        self.pending.borrow_mut().retain(|(request, bytes)| {
-            if !request.is_done() {
-                return true;
-            }
-            request.finish();
-            self.used.set(self.used.get() - cost(bytes.len()));
-            false
-        });
+    match send_bytes(&mut bytes, dest, tag, comm) {
+        Request::Transfer { id, comm, .. } if !adi().is_done(id) => pool.keep(id, comm, bytes),
+        request => _ = request.finish(),
     }
-
-    fn is_empty(&self) -> bool {
-        self.sweep();
-        self.pending.borrow().is_empty()
-    }
-
-    /// Waits until all of it has been sent (MPI_Buffer_flush).
-    fn flush(&self) {
-        adi().wait_until(&mut || self.is_empty());
-    }
-
-    fn send(&self, mut bytes: Vec<u8>, dest: i32, tag: i32, comm: &Rc<Comm>) -> Result<()> {
-        let need = cost(bytes.len());
-        self.sweep();
-        if !self.is_automatic() && self.used.get() + need > self.size {
-            adi().progress();
-            self.sweep();
-        }
-        if !self.is_automatic() && self.used.get() + need > self.size {
-            return err!(
-                MPI_ERR_BUFFER,
-                "the attached buffer of {} bytes has {} in use, and a message of {} bytes takes \
-                 {need}; attach a larger one (MPI_BSEND_OVERHEAD for each message), or MPI_BUFFER_AUTOMATIC",
-                self.size,
-                self.used.get(),
-                bytes.len()
-            );
-        }
-        let request = send_bytes(&mut bytes, dest, tag, comm);
-        if !request.is_done() {
-            self.used.set(self.used.get() + need);
-            self.pending.borrow_mut().push((request, bytes));
-        } else {
-            request.finish();
-        }
-        Ok(())
-    }
-}
-
-/// What a message takes of the allowance beside its bytes: less than MPI_BSEND_OVERHEAD of any binary interface, as
-/// programs count by that of the one for which they are compiled.
-const OVERHEAD: i64 = 32;
-
-/// What a message takes of the allowance.
-fn cost(bytes: usize) -> i64 {
-    bytes as i64 + OVERHEAD
+    Ok(())
 }
 
 /// The buffer in charge of a communicator's buffered sends.
@@ -114,7 +63,7 @@ pub fn bsend(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag:
     // SAFETY: the program's send buffer holds `count` elements of the datatype (MPI's own rule).
     unsafe { layout.pack(buf, count, 0, &mut bytes) };
     match pool_of(&comm) {
-        Some(pool) => pool.send(bytes, dest, tag, &comm),
+        Some(pool) => send(&pool, bytes, dest, tag, &comm),
         None => err!(MPI_ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first"),
     }
 }
@@ -135,8 +84,6 @@ pub fn bsend_init(
     request.set(Persistent::new(&comm, start).into_handle());
     Ok(())
 }
-
-pub type Place = RefCell<Option<Rc<Pool>>>;
 
 fn attach(place: &Place, address: *mut u8, size: i64) -> Result<()> {
     if place.borrow().is_some() {
@@ -164,15 +111,6 @@ fn detach(place: &Place, address: Out<usize>, size: OutCount) -> Result<()> {
 /// Sends what is left in the process's buffer (MPI_Finalize).
 pub fn flush_all() {
     let pool = PROCESS.get().borrow().clone();
-    if let Some(pool) = pool {
-        pool.flush();
-    }
-}
-
-/// Sends what is left in a communicator's or a session's buffer, and detaches it, as the object is
-/// freed (section 3.6).
-pub fn release(place: &Place) {
-    let pool = place.borrow_mut().take();
     if let Some(pool) = pool {
         pool.flush();
     }

@@ -1,6 +1,7 @@
 //! Point-to-point communication (MPI 5.0 chapter 3).
 
 pub mod buffered;
+pub(crate) mod lost;
 pub mod partitioned;
 pub mod persistent;
 pub mod probe;
@@ -8,12 +9,12 @@ pub mod probe;
 use crate::args::{Out, RawStatus, StatusOut};
 use crate::check;
 use crate::constants::*;
-use crate::errhandler::Scope;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
 use crate::request::completion::report_one;
 use crate::request::{Outcome, Request, complete_handle};
 use crate::runtime::adi;
+use crate::scope::Scope;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tern_adi::{Data, Pattern, SendMode, Sent, Tuple, UNKNOWN};
@@ -233,7 +234,7 @@ fn both(send: Request, receive: Request, comm: Rc<Comm>, hold: Vec<u8>) -> Reque
     let pair = Rc::new((send, receive, hold));
     let (ends, takes) = (pair.clone(), pair);
     let done = move || ends.0.is_done() && ends.1.is_done();
-    Request::work_ending(Scope::Comm(comm), done, move || ended(&takes.0, &takes.1))
+    Request::work_ending(Scope::of(comm), done, move || ended(&takes.0, &takes.1))
 }
 
 /// How a send and a receive of one call have ended: the status is the receive's (section 3.10), the error that of either.

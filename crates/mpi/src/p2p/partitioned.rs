@@ -7,16 +7,17 @@
 //! channel, a tag of its own, and announces it; the receiver learns it before its first round.
 
 use crate::args::{Counts, Out, RawStatus};
-use crate::comm::context::channel_tag;
-use crate::comm::identity;
 use crate::constants::*;
-use crate::errhandler::Scope;
+use crate::context::channel_tag;
 use crate::error::{Error, Result};
+use crate::identity;
+use crate::objects::channels::Key;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
-use crate::p2p::persistent::Persistent;
+use crate::request::persistent::Persistent;
 use crate::request::{Outcome, Request, Work, lookup, transfer_outcome};
 use crate::runtime::{adi, runtime};
+use crate::scope::Scope;
 use crate::task::{self, until};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,22 +26,6 @@ use tern_adi::{Data, Message, Pattern, Proc, SendMode, Sent, Tuple};
 
 /// The channel that carries announcements.
 const ANNOUNCEMENTS: u32 = 0;
-
-/// What tells the partitioned operations with a peer apart: the peer's process, the tag, and how
-/// many with this peer and tag were initialised before.
-type Key = (Proc, i32, u32);
-
-/// The channels of a communicator.
-#[derive(Default)]
-pub struct Channels {
-    /// Channels that this process has chosen.
-    chosen: Cell<u32>,
-    /// How many sends have been initialised, by peer and tag; and receives.
-    sends: RefCell<HashMap<(Proc, i32), u32>>,
-    receives: RefCell<HashMap<(Proc, i32), u32>>,
-    /// Channels that peers have announced and no receive has taken.
-    announced: RefCell<HashMap<Key, u32>>,
-}
 
 fn count(counts: &RefCell<HashMap<(Proc, i32), u32>>, peer: Proc, tag: i32) -> u32 {
     let mut counts = counts.borrow_mut();
@@ -243,14 +228,14 @@ fn whole(buf: *const u8, partitions: i32, count: i64, datatype: &Datatype) -> Re
 /// A request that begins a round of `work` at each start.
 fn request(comm: &Rc<Comm>, partitioned: Partitioned, start: impl Fn() -> Request + 'static) -> usize {
     let mut persistent = Persistent::new(comm, move || Ok(start()));
-    persistent.partitioned = Some(partitioned);
+    persistent.kept = Some(Rc::new(partitioned));
     persistent.into_handle()
 }
 
 /// The request of one round. It cannot be cancelled (section 4.2.2).
 fn round(comm: &Rc<Comm>, done: impl Fn() -> bool + 'static, finish: impl Fn() -> Outcome + 'static) -> Request {
     Request::Work(Rc::new(Work {
-        scope: Scope::Comm(comm.clone()),
+        scope: Scope::of(comm.clone()),
         done: Box::new(done),
         finish: Box::new(finish),
         ended: RefCell::default(),
@@ -335,10 +320,15 @@ pub fn precv_init(
     Ok(())
 }
 
+/// What a request does with partitions, if it is of chapter 4.
+fn of(persistent: &Persistent) -> Option<&Partitioned> {
+    persistent.kept.as_ref()?.downcast_ref()
+}
+
 /// The active partitioned send that `handle` names, or MPI_ERR_REQUEST.
 fn active_send(handle: usize) -> Result<Rc<Sender>> {
     if let Some(Request::Persistent(persistent)) = lookup(handle)?
-        && let Some(Partitioned::Send(sender)) = &persistent.partitioned
+        && let Some(Partitioned::Send(sender)) = of(&persistent)
     {
         if persistent.active.borrow().is_none() {
             return err!(MPI_ERR_REQUEST, "the partitioned send is not active: call MPI_Start first");
@@ -377,7 +367,7 @@ pub fn parrived(request: usize, partition: i32, flag: Out<i32>) -> Result<()> {
     let Request::Persistent(persistent) = &found else {
         return err!(MPI_ERR_REQUEST, "{request:#x} is not a partitioned receive");
     };
-    let Some(Partitioned::Receive(receiver)) = &persistent.partitioned else {
+    let Some(Partitioned::Receive(receiver)) = of(persistent) else {
         return err!(MPI_ERR_REQUEST, "{request:#x} is not a partitioned receive");
     };
     let count = receiver.partitions;

@@ -4,10 +4,9 @@ use crate::args::{Out, RawStatus, StatusOut};
 use crate::check;
 use crate::constants::*;
 use crate::error::Result;
-use crate::lost;
-use crate::objects::{Comm, Datatype, objects};
-use crate::p2p::{data, null_receive, null_status, origin, pattern};
-use crate::request::{Message, Request, transfer_outcome};
+use crate::objects::{Comm, Datatype};
+use crate::p2p::{data, lost, null_receive, null_status, origin, pattern};
+use crate::request::{Message, Request, messages, transfer_outcome};
 use crate::runtime::adi;
 use std::rc::Rc;
 use tern_adi::Awaited;
@@ -64,7 +63,7 @@ pub fn iprobe(source: i32, tag: i32, comm: Rc<Comm>, flag: Out<i32>, status: Sta
 fn give(found: tern_adi::Message, comm: Rc<Comm>, message: Out<usize>, status: StatusOut) {
     status.set(&raw(found.status));
     let kept = Message { comm, message: found };
-    message.set(objects().messages.borrow_mut().insert(kept));
+    message.set(messages().borrow_mut().insert(kept));
 }
 
 pub fn mprobe(source: i32, tag: i32, comm: Rc<Comm>, message: Out<usize>, status: StatusOut) -> Result<()> {
@@ -117,7 +116,7 @@ fn receive(buf: *mut u8, count: i64, datatype: &Rc<Datatype>, message: Out<usize
         message.set(MPI_MESSAGE_NULL);
         return Ok(null_receive());
     }
-    let Some(kept) = objects().messages.borrow_mut().remove(handle) else {
+    let Some(kept) = messages().borrow_mut().remove(handle) else {
         return err!(MPI_ERR_REQUEST, "{handle:#x} is not a message: it was received before, or never probed");
     };
     message.set(MPI_MESSAGE_NULL);

@@ -3,8 +3,8 @@
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::info;
+use crate::info_map::InfoMap;
 use crate::memory_kinds;
-use crate::objects::InfoMap;
 use std::ffi::OsString;
 use tern_settings::{Entry, INITIAL_ERRHANDLER, MEMORY_ALLOC_KINDS};
 

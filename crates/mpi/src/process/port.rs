@@ -4,18 +4,16 @@
 //! user on this machine know them, and where TERN_NAMES is set, those that have the same folder.
 
 use crate::args::{Out, TextOut};
-use crate::comm::exchange::Circle;
 use crate::comm::hand_out;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::info;
+use crate::meeting::gate::{Gate, Name, call};
+use crate::meeting::introduce::introduce;
+use crate::meeting::line::{Line, wait_for};
 use crate::objects::{Comm, Info, objects};
-use crate::process::gate::{Gate, Name, call};
-use crate::process::introduce::introduce;
-use crate::process::line::{Line, wait_for};
 use crate::runtime::runtime;
-use crate::task::run;
 use rustix::io::Errno;
 use rustix::net;
 use std::cell::RefCell;
@@ -29,17 +27,6 @@ use tern_pmi::control::Message;
 const PATIENCE: Duration = Duration::from_secs(600);
 /// The ports that this process has open, by number.
 static PORTS: Guarded<RefCell<BTreeMap<u64, Rc<Gate>>>> = Guarded::new(RefCell::new(BTreeMap::new()));
-
-/// The line between two processes that can send to each other: `leaders`.
-pub fn line_between(leaders: &Circle) -> Result<Line> {
-    let gate = Gate::open()?;
-    let (circle, name) = (leaders.clone(), gate.name.text().into_bytes());
-    let names = run(async move { circle.gather(&name).await })?;
-    if leaders.me == 0 {
-        return gate.take_caller(None);
-    }
-    call(&Name::parse(&String::from_utf8_lossy(&names[0]))?, None)
-}
 
 /// The time that the info key `timeout` gives, in seconds.
 fn deadline(info: &Option<Rc<Info>>) -> Result<Option<Instant>> {
@@ -75,7 +62,7 @@ fn own_port(name: &str) -> Result<Rc<Gate>> {
 
 /// The communicator that a root has found the line for.
 fn found(comm: Rc<Comm>, root: i32, line: Option<Result<Line>>, newcomm: Out<usize>) -> Result<()> {
-    crate::process::bridge::sweep();
+    crate::bridge::sweep();
     let circle = comm.circle();
     let errhandler = comm.errhandler.borrow().clone();
     let made = introduce(comm.local.clone(), &circle, root as usize, line, errhandler)?;
@@ -187,7 +174,7 @@ const MAGIC: [u8; 8] = *b"ternjoin";
 /// kind, and the one with the lower number takes the other's call.
 pub fn comm_join(fd: i32, intercomm: Out<usize>) -> Result<()> {
     intercomm.set(MPI_COMM_NULL);
-    crate::process::bridge::sweep();
+    crate::bridge::sweep();
     if fd < 0 {
         return err!(MPI_ERR_ARG, "{fd} is no descriptor");
     }

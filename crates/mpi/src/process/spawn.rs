@@ -1,19 +1,21 @@
 //! Processes that start further ones (MPI 5.0 section 11.8): what they ask the launcher for.
 
 use crate::args::{Counts, Handles, Out, OutArray};
+use crate::bridge::{self, Roster};
 use crate::comm::create::check_intra;
 use crate::comm::hand_out;
-use crate::comm::identity::{self, Identity};
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::identity::{self, Identity};
 use crate::info;
-use crate::objects::{Comm, Errhandler, Group, Info, InfoMap};
-use crate::process::bridge::{self, Roster};
-use crate::process::gate::Gate;
+use crate::info_map::InfoMap;
+use crate::meeting::gate::Gate;
+use crate::meeting::introduce::{introduce, join};
+use crate::meeting::pass_on::{agree, pass_on, tell};
+use crate::objects::{Comm, Group, Info};
 use crate::process::hints::Hints;
-use crate::process::introduce::{introduce, join};
-use crate::process::pass_on::{agree, pass_on, tell};
 use crate::runtime::runtime;
+use crate::scope::Errhandler;
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
 use std::os::fd::{AsFd, OwnedFd};

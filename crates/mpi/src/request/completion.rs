@@ -3,8 +3,8 @@
 use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::p2p::persistent::end_message;
 use crate::request::finished;
+use crate::request::persistent::end_message;
 use crate::request::{
     Outcome, Request, Work, complete_handle, end_next_receive, end_transfer, forget, lookup, outcome, retire,
 };

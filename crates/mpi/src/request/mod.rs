@@ -4,17 +4,18 @@ pub mod completion;
 pub mod count;
 pub(crate) mod finished;
 pub mod generalized;
+pub mod persistent;
 pub mod status;
 
 use crate::args::RawStatus;
 use crate::constants::*;
-use crate::errhandler::Scope;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
-use crate::handle::{Kind, decode, encode};
-use crate::objects::{Comm, objects};
-use crate::p2p::persistent::Persistent;
+use crate::handle::{Kind, Table, decode, encode};
+use crate::objects::Comm;
+use crate::request::persistent::Persistent;
 use crate::runtime::adi;
+use crate::scope::Scope;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_adi::{Ended, Name, Over, Owner};
@@ -108,19 +109,19 @@ impl Request {
         match self {
             Request::Transfer { id, comm, .. } => {
                 let handle = transfer_handle(id, comm);
-                crate::check::leaks::made(handle);
+                crate::observe::made(handle);
                 handle
             }
-            other => objects().requests.borrow_mut().insert(other),
+            other => requests().borrow_mut().insert(other),
         }
     }
 
     /// The object whose error handler is in charge of its errors.
     pub fn scope(&self) -> Scope {
         match self {
-            Request::Transfer { comm, .. } => Scope::Comm(comm.clone()),
+            Request::Transfer { comm, .. } => Scope::of(comm.clone()),
             Request::Work(work) => work.scope.clone(),
-            Request::Persistent(persistent) => persistent.comm.clone().map_or(Scope::None, Scope::Comm),
+            Request::Persistent(persistent) => persistent.comm.clone().map_or(Scope::None, Scope::of),
             Request::Complete | Request::Received(_) | Request::Generalized(_) => Scope::None,
         }
     }
@@ -224,6 +225,22 @@ impl Request {
     }
 }
 
+static REQUESTS: Guarded<RefCell<Table<Request>>> = Guarded::new(RefCell::new(Table::new(Kind::Request)));
+
+/// The requests of this process by handle, but for those that the engine names and those that are complete.
+#[inline]
+pub fn requests() -> &'static RefCell<Table<Request>> {
+    REQUESTS.get()
+}
+
+static MESSAGES: Guarded<RefCell<Table<Message>>> = Guarded::new(RefCell::new(Table::new(Kind::Message)));
+
+/// The messages of matched probes that no receive has taken, by handle.
+#[inline]
+pub fn messages() -> &'static RefCell<Table<Message>> {
+    MESSAGES.get()
+}
+
 /// The outcome of a transfer with a process that is lost.
 #[cold]
 fn aborted(status: &tern_adi::Status, peer: tern_adi::Proc) -> Outcome {
@@ -292,7 +309,7 @@ pub fn lookup(handle: usize) -> Result<Option<Request>> {
     }
     let found = match name(handle) {
         None => match finished::find(handle) {
-            None => objects().requests.borrow().get(handle).cloned(),
+            None => requests().borrow().get(handle).cloned(),
             Some(status) => Some(Request::Received(status)),
         },
         Some(name) => adi()
@@ -363,7 +380,7 @@ pub fn outcome(over: &Over) -> Outcome {
         Over::Otherwise { status, receive, owner } => {
             let mut outcome = transfer_outcome(*status, *receive);
             if let Some(error) = &mut outcome.error {
-                error.scope = comm_of(owner.clone()).map_or(Scope::None, Scope::Comm);
+                error.scope = comm_of(owner.clone()).map_or(Scope::None, Scope::of);
             }
             outcome
         }
@@ -397,7 +414,7 @@ pub fn forget(request: &Request, handle: &mut usize) {
     match request {
         Request::Complete | Request::Transfer { .. } => {}
         Request::Received(_) => _ = finished::end(*handle),
-        _ => _ = objects().requests.borrow_mut().remove(*handle),
+        _ => _ = requests().borrow_mut().remove(*handle),
     }
     *handle = MPI_REQUEST_NULL;
 }

@@ -66,7 +66,7 @@ fn level(cb_safety: i32) -> Result<usize> {
 pub(super) fn listen(tool: &Tool) {
     let awaited = |registration: &&Registration| registration.callback().is_some();
     let kinds: Vec<Kind> = tool.registrations.iter().filter(awaited).map(|registration| registration.kind).collect();
-    events::listen(&kinds, crate::enter::note_events);
+    events::listen(&kinds, crate::mode::note_events);
 }
 
 /// The bytes that the elements of an event lie at in its data, and the data's length.

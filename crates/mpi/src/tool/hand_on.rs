@@ -19,7 +19,7 @@ pub fn hand_on() {
         if BUSY.swap(true, Ordering::Acquire) {
             return;
         }
-        crate::enter::forget_events();
+        crate::mode::forget_events();
         tell();
         BUSY.store(false, Ordering::Release);
         // Somebody may have freed a registration since, and left this to us.

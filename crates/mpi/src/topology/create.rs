@@ -1,18 +1,18 @@
 //! Making communicators with a topology (MPI 5.0 sections 8.5.1 to 8.5.4 and 8.5.8).
 
 use crate::args::{Counts, Out, Weights};
-use crate::comm::context::allocate;
 use crate::comm::create::{split, subset};
-use crate::comm::exchange::{pack, unpack};
 use crate::comm::hand_out;
 use crate::constants::*;
+use crate::context::allocate;
 use crate::error::Result;
+use crate::exchange::{pack, unpack};
 use crate::info;
-use crate::objects::{Comm, Group, Info};
+use crate::objects::{Comm, Group, Info, Topology};
 use crate::runtime::runtime;
 use crate::task::run;
 use crate::topology::reorder::{self, Edge, Place};
-use crate::topology::{Topology, coordinates, grid};
+use crate::topology::{coordinates, grid};
 use std::rc::Rc;
 
 fn check_intra(comm: &Comm) -> Result<()> {

@@ -11,24 +11,8 @@ pub mod reorder;
 use crate::args::{Counts, Out, OutArray};
 use crate::constants::*;
 use crate::error::Result;
-use crate::objects::Comm;
+use crate::objects::{Comm, Topology};
 use std::rc::Rc;
-
-/// The topology that a communicator carries.
-#[derive(Debug, PartialEq)]
-pub enum Topology {
-    /// Ranks in row-major order.
-    Cartesian { dims: Vec<i32>, periods: Vec<bool> },
-    /// `index[r]` edges end at ranks up to `r`; `edges` are their targets.
-    Graph { index: Vec<i32>, edges: Vec<i32> },
-    /// The neighbours of this process; weights are `None` for MPI_UNWEIGHTED.
-    Distributed {
-        sources: Vec<i32>,
-        source_weights: Option<Vec<i32>>,
-        destinations: Vec<i32>,
-        destination_weights: Option<Vec<i32>>,
-    },
-}
 
 /// Coordinates of `rank` in a grid.
 pub fn coordinates(dims: &[i32], rank: i32) -> Vec<i32> {

@@ -2,14 +2,14 @@
 
 use super::epoch::Epochs;
 use super::hints::Hints;
-use super::object::{self, Own, Win, lookup};
+use super::object::{self, Own, Win, lookup, wins};
 use super::target;
 use crate::args::Out;
 use crate::comm::arrive::{self, Arrived, arrive};
-use crate::comm::context::ContextId;
 use crate::constants::*;
+use crate::context::ContextId;
 use crate::error::{Error, Result};
-use crate::objects::{Attributes, Comm, Info, objects};
+use crate::objects::{Attributes, Comm, Info};
 use crate::runtime::adi;
 use crate::{attribute, comm, errhandler, info, task};
 use std::cell::{Cell, RefCell};
@@ -103,7 +103,7 @@ fn make(
             nothing: RefCell::default(),
         })
     };
-    win.set(objects().wins.borrow_mut().insert_with(new));
+    win.set(wins().borrow_mut().insert_with(new));
     lookup(win.get())
 }
 

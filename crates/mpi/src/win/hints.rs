@@ -6,8 +6,9 @@ use crate::args::Out;
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
+use crate::info_map::InfoMap;
 use crate::memory_kinds;
-use crate::objects::{Info, InfoMap};
+use crate::objects::Info;
 use std::rc::Rc;
 
 /// The hints in use by a window.

@@ -8,6 +8,7 @@
 //! | `hints` | info of windows |
 //! | `query` | group, name, attributes, memory of others |
 //! | `epoch` | the epochs: a plain state machine |
+//! | `errhandler` | error handlers of windows |
 //! | `active` | fence, post, start, complete, wait |
 //! | `passive` | locks and flushes |
 //! | `target` | checks of what a call wants of its target |
@@ -19,6 +20,7 @@ mod accumulate;
 mod active;
 mod create;
 mod epoch;
+mod errhandler;
 pub(crate) mod fast;
 mod hints;
 mod object;
@@ -31,8 +33,9 @@ mod transfer;
 pub use accumulate::{accumulate, compare_and_swap, fetch_and_op, get_accumulate, raccumulate, rget_accumulate};
 pub use active::{win_complete, win_fence, win_post, win_start, win_test, win_wait};
 pub use create::{win_allocate, win_allocate_shared, win_attach, win_create, win_create_dynamic, win_detach, win_free};
+pub use errhandler::{win_call_errhandler, win_get_errhandler, win_set_errhandler};
 pub use hints::{win_get_info, win_set_info};
-pub use object::{Win, lookup};
+pub use object::{Win, lookup, wins};
 pub use passive::{
     win_flush, win_flush_all, win_flush_local, win_flush_local_all, win_lock, win_lock_all, win_sync, win_unlock,
     win_unlock_all,

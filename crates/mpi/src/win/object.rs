@@ -5,8 +5,10 @@ use super::hints::Hints;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
-use crate::objects::{Attributes, Comm, Errhandler, objects};
+use crate::handle::{Kind, Table};
+use crate::objects::{Attributes, Comm};
 use crate::runtime::adi;
+use crate::scope::Errhandler;
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::rc::Rc;
@@ -51,9 +53,17 @@ pub struct Own {
     pub model: i32,
 }
 
+static WINS: Guarded<RefCell<Table<Rc<Win>>>> = Guarded::new(RefCell::new(Table::new(Kind::Win)));
+
+/// The windows of this process, by handle.
+#[inline]
+pub fn wins() -> &'static RefCell<Table<Rc<Win>>> {
+    WINS.get()
+}
+
 /// The window that `handle` names, or MPI_ERR_WIN.
 pub fn lookup(handle: usize) -> Result<Rc<Win>> {
-    if let Some(win) = objects().wins.borrow().get(handle) {
+    if let Some(win) = wins().borrow().get(handle) {
         return Ok(win.clone());
     }
     match handle {
@@ -87,7 +97,7 @@ pub unsafe fn find<'a>(handle: usize) -> Option<&'a Win> {
 
 #[cold]
 fn remember(handle: usize) {
-    let wins = objects().wins.borrow();
+    let wins = wins().borrow();
     let (handle, win) = wins.get(handle).map_or((MPI_WIN_NULL, ptr::null()), |win| (handle, Rc::as_ptr(win)));
     LAST.get().handle.set(handle);
     LAST.get().win.set(win);
@@ -97,7 +107,7 @@ fn remember(handle: usize) {
 pub fn remove(handle: usize) {
     LAST.get().handle.set(MPI_WIN_NULL);
     LAST.get().win.set(ptr::null());
-    objects().wins.borrow_mut().remove(handle);
+    wins().borrow_mut().remove(handle);
 }
 
 impl Win {

@@ -117,12 +117,12 @@ pub fn enter(win: &Win, rank: u32, way: Way) -> Result<()> {
 /// The handle of the request of an access.
 pub fn request(win: Rc<Win>, started: Started) -> usize {
     use crate::args::RawStatus;
-    use crate::errhandler::Scope;
     use crate::request::{Outcome, Request, complete_handle};
+    use crate::scope::Scope;
     match started {
         Started::Done => complete_handle(),
         Started::Pending(ticket) => {
-            let scope = Scope::Win(win.clone());
+            let scope = Scope::of(win.clone());
             let whose = win.clone();
             let finish = move || match outcome(&whose, whose.window.outcome(ticket)) {
                 Ok(()) => Outcome::success(RawStatus::empty()),

@@ -1,9 +1,9 @@
 //! The line between two processes that are to get to know each other: a Unix socket, or a TCP connection between
 //! machines on which both have proven that they may.
 
+use crate::bridge::Roster;
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::process::bridge::Roster;
 use crate::runtime::adi;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

@@ -5,10 +5,10 @@
 //! has one. It lasts as long as some group has a process that is reached over it; then this process
 //! leaves it.
 
-use crate::comm::identity::{self, Identity};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
+use crate::identity::{self, Identity};
 use crate::runtime::{adi, runtime};
 use std::cell::RefCell;
 use std::ops::Range;

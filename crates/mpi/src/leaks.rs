@@ -1,34 +1,22 @@
 //! What a program has not freed when it calls MPI_Finalize (TERN_CHECK).
 
-use crate::guarded::Guarded;
+use crate::file::files;
 use crate::handle::Table;
 use crate::objects::objects;
 use crate::observe;
 use crate::request::finished;
-use crate::request::{Request, name_handle};
+use crate::request::{Request, messages, name_handle, requests};
 use crate::runtime::adi;
+use crate::win::wins;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use tern_adi::PendingKind;
-
-/// Which function made the object of each handle.
-static MAKERS: Guarded<RefCell<Option<HashMap<usize, &'static str>>>> = Guarded::new(RefCell::new(None));
-
-/// Notes that the function that is being called makes the object of `handle`.
-#[inline]
-pub fn made(handle: usize) {
-    if super::is_on() {
-        MAKERS.get().borrow_mut().get_or_insert_default().insert(handle, observe::function());
-    }
-}
 
 /// Objects that are left: kind, the function that made them, and name, with how many there are.
 type Left = BTreeMap<(&'static str, &'static str, String), u32>;
 
 fn note(left: &mut Left, kind: &'static str, handle: usize, name: String) {
-    let makers = MAKERS.get().borrow();
-    let maker = makers.as_ref().and_then(|makers| makers.get(&handle)).copied().unwrap_or("");
-    *left.entry((kind, maker, name)).or_default() += 1;
+    *left.entry((kind, observe::maker(handle), name)).or_default() += 1;
 }
 
 fn note_all<T>(left: &mut Left, kind: &'static str, table: &RefCell<Table<T>>, name: impl Fn(&T) -> Option<String>) {
@@ -53,14 +41,12 @@ pub fn lines() -> Vec<String> {
     note_all(&mut left, "operation", &objects.ops, |op| (!op.predefined).then(String::new));
     note_all(&mut left, "error handler", &objects.errhandlers, |_| unnamed());
     note_all(&mut left, "info object", &objects.infos, |_| unnamed());
-    note_all(&mut left, "message of a matched probe", &objects.messages, |_| unnamed());
+    note_all(&mut left, "message of a matched probe", messages(), |_| unnamed());
     note_all(&mut left, "session", &objects.sessions, |_| unnamed());
-    note_all(&mut left, "window", &objects.wins, |win| Some(win.name.borrow().clone()));
-    note_all(&mut left, "open file", &objects.files, |file| Some(file.label()));
+    note_all(&mut left, "window", wins(), |win| Some(win.name.borrow().clone()));
+    note_all(&mut left, "open file", files(), |file| Some(file.label()));
     // One request stands for all sends that are complete at once; it is the library's.
-    note_all(&mut left, "request", &objects.requests, |request| {
-        (!matches!(request, Request::Complete)).then(String::new)
-    });
+    note_all(&mut left, "request", requests(), |request| (!matches!(request, Request::Complete)).then(String::new));
     let transfers = adi().names().into_iter().map(name_handle);
     transfers.chain(finished::handles()).for_each(|handle| note(&mut left, "request", handle, String::new()));
     let mut lines: Vec<String> =
@@ -90,7 +76,7 @@ fn sentence(kind: &str, maker: &str, name: &str, count: u32) -> String {
 
 /// Tells the user, at the end of MPI.
 pub fn report() {
-    if super::is_on() {
+    if crate::check::is_on() {
         for line in lines() {
             tern_settings::warn!("at MPI_Finalize: {line}");
         }

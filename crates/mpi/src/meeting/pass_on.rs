@@ -1,8 +1,8 @@
 //! What the root of a group of processes has or has met with, for all of them: bytes, errors, descriptors.
 
-use crate::comm::exchange::Circle;
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::exchange::Circle;
 use crate::task::run;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};

@@ -5,8 +5,10 @@
 
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::process::line::{Line, Wire, wait_for};
+use crate::exchange::Circle;
+use crate::meeting::line::{Line, Wire, wait_for};
 use crate::runtime::runtime;
+use crate::task::run;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::cell::RefCell;
@@ -248,6 +250,17 @@ fn call_far(name: &Name, deadline: Option<Instant>) -> Result<OwnedFd> {
         Some(socket) => Ok(socket),
         None => err!(MPI_ERR_PORT, "the port {} has taken no connection in time", name.text()),
     }
+}
+
+/// The line between two processes that can send to each other: `leaders`.
+pub fn line_between(leaders: &Circle) -> Result<Line> {
+    let gate = Gate::open()?;
+    let (circle, name) = (leaders.clone(), gate.name.text().into_bytes());
+    let names = run(async move { circle.gather(&name).await })?;
+    if leaders.me == 0 {
+        return gate.take_caller(None);
+    }
+    call(&Name::parse(&String::from_utf8_lossy(&names[0]))?, None)
 }
 
 #[cfg(test)]

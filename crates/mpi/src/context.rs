@@ -15,10 +15,10 @@
 //! Where nothing else in a process can ask for its ids until an agreement is over, it may offer them as it arrives. So one
 //! exchange is enough for most communicators ([`crate::comm::arrive`]).
 
-use crate::comm::exchange::Circle;
-use crate::comm::identity::{self, Identity};
 use crate::error::Result;
+use crate::exchange::Circle;
 use crate::guarded::Guarded;
+use crate::identity::{self, Identity};
 use crate::task::{self, stepped, until};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;

@@ -5,9 +5,9 @@
 //! contribution says so in place of the result. Every member sends and receives all that belongs to a call that fails,
 //! so nothing of it is left for a later one.
 
-use crate::comm::identity;
 use crate::constants::{MPI_ERR_INTERN, MPI_SUCCESS};
 use crate::error::{Error, Result};
+use crate::identity;
 use crate::lost;
 use crate::runtime::adi;
 use crate::task::until;

@@ -4,16 +4,17 @@
 //! (nothing, the own job, a bridge), and, where two do not know each other, the memory of a new
 //! bridge. Each root passes that on to its group. Everything else is messages of MPI within the groups.
 
-use crate::comm::context::{BOOTSTRAP, allocate, reserved_tag};
-use crate::comm::exchange::Circle;
-use crate::comm::identity::{self, Identity};
+use crate::bridge::{self, Roster, way_to};
 use crate::constants::*;
+use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::error::Result;
-use crate::objects::{Comm, Errhandler, Group};
-use crate::process::bridge::{self, Roster, way_to};
-use crate::process::line::{Line, lost};
-use crate::process::pass_on::{agree, pass_on, tell};
+use crate::exchange::Circle;
+use crate::identity::{self, Identity};
+use crate::meeting::line::{Line, lost};
+use crate::meeting::pass_on::{agree, pass_on, tell};
+use crate::objects::{Comm, Group};
 use crate::runtime::runtime;
+use crate::scope::Errhandler;
 use crate::task::run;
 use rustix::io::Errno;
 use std::rc::Rc;
