@@ -11,17 +11,16 @@ use std::path::Path;
 #[rustfmt::skip]
 const OPEN: &[(&str, usize)] = &[
     ("bench", 2),
-    ("coll", 11),
-    ("io", 3),
-    ("mpi", 34),
-    ("rma", 10),
+    ("coll", 12),
+    ("layout", 4),
     ("shm", 7),
 ];
 
 /// From a module to those that it names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The modules directly under the root of a crate, with the modules of it that they name as `crate::module`.
+/// The modules directly under the root of a crate, with the modules of it that they name: as `crate::module`, as `super::module`,
+/// or by what the root re-exports of a module.
 fn graph(src: &Path) -> Graph {
     let files = sources::files(src, &["tests", "model"]);
     let top = |file: &Path| {
@@ -33,16 +32,39 @@ fn graph(src: &Path) -> Graph {
         graph.entry(top(file)).or_default();
     }
     let names: BTreeSet<String> = graph.keys().cloned().collect();
+    let root = files.iter().find(|(file, _)| file.ends_with("src/lib.rs")).map(|(_, text)| re_exports(&code(text)));
+    let root = root.unwrap_or_default();
     for (file, text) in files {
-        let text = code(&text);
         let own = top(&file);
-        let named = named(&text).into_iter().filter(|name| names.contains(name) && *name != own);
+        let up = "super::".repeat(depth(file.strip_prefix(src).expect("inside")));
+        let text = code(&text).replace(&up, "crate::");
+        let module = |name: String| if names.contains(&name) { Some(name) } else { root.get(&name).cloned() };
+        let named = named(&text).into_iter().filter_map(module).filter(|name| names.contains(name) && *name != own);
         graph.get_mut(&own).expect("a module").extend(named);
     }
     for root in ["lib", "main"] {
         graph.remove(root);
     }
     graph
+}
+
+/// How many modules down from the root that file is, at least 1.
+fn depth(file: &Path) -> usize {
+    (file.iter().count() - usize::from(file.ends_with("mod.rs"))).max(1)
+}
+
+/// Names that a root takes from its modules by `use module::name` or `use module::{name, name}`, each with the module.
+fn re_exports(root: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for rest in ["pub use ", "pub(crate) use "].iter().flat_map(|begin| root.split(begin).skip(1)) {
+        let path = rest.split(';').next().unwrap_or_default();
+        let Some((module, names)) = path.trim_start_matches("crate::").split_once("::") else { continue };
+        for name in names.split([',', '{', '}']) {
+            let name = name.rsplit([':', ' ']).find(|part| !part.is_empty()).unwrap_or_default();
+            found.insert(name.trim().to_owned(), module.to_owned());
+        }
+    }
+    found
 }
 
 /// A text without its comments.
@@ -145,4 +167,19 @@ fn circles_are_found() {
 fn names_are_read() {
     let text = code("use crate::{a::{x, y}, b, Word};\nlet z = crate::c::d(); // crate::no\n");
     assert_eq!(named(&text).into_iter().collect::<Vec<_>>(), ["Word", "a", "b", "c"]);
+}
+
+#[test]
+fn re_exports_count_as_their_modules() {
+    let root = "mod a;\npub use a::{One, inner::Two, three as four,\n five};\npub(crate) use b::Six;\n";
+    let found: Vec<_> = re_exports(root).into_iter().filter(|(name, _)| !name.is_empty()).collect();
+    let wanted = [("One", "a"), ("Six", "b"), ("Two", "a"), ("five", "a"), ("four", "a")];
+    assert_eq!(found, wanted.map(|(name, module)| (name.to_owned(), module.to_owned())));
+}
+
+#[test]
+fn files_know_their_depth() {
+    for (file, wanted) in [("a.rs", 1), ("a/mod.rs", 1), ("a/b.rs", 2), ("a/b/mod.rs", 2), ("a/b/c.rs", 3)] {
+        assert_eq!(depth(Path::new(file)), wanted, "{file}");
+    }
 }

@@ -9,11 +9,3 @@ pub struct Kernel {
     /// As for [`std::ptr::copy_nonoverlapping`].
     pub run: unsafe fn(to: *mut u8, from: *const u8, len: usize),
 }
-
-/// The loops that this processor has the instructions for; the first is the C library's.
-pub fn kernels() -> Vec<Kernel> {
-    let mut all = vec![Kernel { name: "libc", run: super::ptr_copy }];
-    #[cfg(target_arch = "x86_64")]
-    super::x86::list(&mut all);
-    all
-}

@@ -34,11 +34,19 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use kernel::{Kernel, kernels};
+pub use kernel::Kernel;
 
 use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The loops that this processor has the instructions for; the first is the C library's.
+pub fn kernels() -> Vec<Kernel> {
+    let mut all = vec![Kernel { name: "libc", run: ptr_copy }];
+    #[cfg(target_arch = "x86_64")]
+    x86::list(&mut all);
+    all
+}
 
 /// What is known of the memory that is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
