@@ -37,7 +37,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_copy::{Source, Target};
 use tern_mcm::{Direct, Mcm, Memory, lock};
-use tern_policy::{Copies, Gauge, Habits, LendingTrials, Order, Round, Ways};
+use tern_policy::{Copies, Gauge, Habits, LendingTrials, Order, Round, ShortPath, Ways};
 
 /// No number of anything.
 const NONE: u32 = u32::MAX;
@@ -127,10 +127,8 @@ pub struct State {
     pub mark: u32,
     /// The caller waits for what it starts, before the program goes on.
     pub waits: bool,
-    /// Messages below this go with the packet's header; 0 while there is something that the shortest ways do not ask.
-    short: usize,
-    /// What that is otherwise.
-    shortest: usize,
+    /// Messages that go with the packet's header; closed while there is something that the shortest ways do not ask.
+    short: ShortPath,
     incoming: Vec<Incoming>,
     /// What went to each peer, and came from it, on the stream.
     streams: Vec<tuple::Sender>,
@@ -221,8 +219,7 @@ impl State {
         let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
             clock,
-            short,
-            shortest: short,
+            short: ShortPath::new(short),
             kept: Cap::new(peers),
             free_memory: None,
             full: HashSet::new(),

@@ -1,7 +1,7 @@
 //! Every decision how bytes go, and everything that is learned for that.
 //!
-//! **Facts in, plan out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves, and [`receive`](fn@receive)
-//! whether a receive is published. Both are pure functions: no clock, no system call, no shared memory. The engine states the [`Facts`], asks, and
+//! **Facts in, plan out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves, [`receive`](fn@receive)
+//! whether a receive is published, and [`rendezvous`](fn@rendezvous) who moves the bytes of a message that waits at its sender. They are pure functions: no clock, no system call, no shared memory. The engine states the [`Facts`], asks, and
 //! does what the plan says. What takes time to find out, it tells when it is asked ([`Look`]).
 //!
 //! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of
@@ -35,10 +35,12 @@
 mod account;
 mod backoff;
 mod copies;
+mod deliver;
 mod habit;
 mod lending;
 mod order;
 mod receive;
+mod rendezvous;
 mod round;
 mod rounds;
 pub mod rules;
@@ -51,13 +53,18 @@ mod ways;
 pub use account::{Account, break_even};
 pub use backoff::{Backoff, SharedBackoff};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message};
+pub use deliver::CopyMode;
 pub use habit::Habits;
 pub use lending::LendingTrials;
 pub use order::Order;
-pub use receive::{RecvFacts, RecvLook, RecvPlan, receive};
+pub use receive::{RecvFacts, RecvLook, RecvPlan, fetches, receive, receive_located, receive_waiting};
+pub use rendezvous::{RndvFacts, RndvPlan, rendezvous};
 pub use round::Round;
 pub use rounds::{Gauge, Kinds, Rounds, Trials};
-pub use send::{Caller, Facts, Hope, Likely, Look, Pattern, SendPlan, Source, Terms, one_copy, send};
+pub use send::{
+    Aside, Caller, Facts, Hope, Likely, Look, Packets, Pattern, Purpose, SendPlan, ShortPath, Source, Unmatched,
+    ZeroCopy, aside, send,
+};
 pub use streak::Streak;
 pub use trial::{JointTrial, Trial};
 pub use trust::Trust;

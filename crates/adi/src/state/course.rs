@@ -5,20 +5,6 @@ use super::{Exchanges, State};
 use crate::Proc;
 use tern_policy::{Caller, Pattern};
 
-/// Found out once for each send of some length.
-#[derive(Clone, Copy, Debug)]
-pub struct Course {
-    pub caller: Caller,
-    pub pattern: Pattern,
-}
-
-impl Course {
-    /// An exchange of which the program can wait for this send later.
-    pub fn is_exchange(&self) -> bool {
-        self.pattern == Pattern::Exchange && !self.caller.waits()
-    }
-}
-
 impl State {
     /// The caller of a send, by whether it waits.
     #[inline]
@@ -30,15 +16,14 @@ impl State {
         }
     }
 
-    /// That of a send of `len` bytes.
-    pub(super) fn course(&self, to: Proc, len: usize, waits: bool) -> Course {
+    /// What the program does around a send of `len` bytes.
+    pub(super) fn pattern(&self, to: Proc, len: usize, waits: bool) -> Pattern {
         let exchanged = self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len));
-        let pattern = match exchanged {
+        match exchanged {
             true => Pattern::Exchange,
             false if waits || self.habits.waits_for_sends() => Pattern::Plain,
             false => Pattern::Left,
-        };
-        Course { caller: self.caller(waits), pattern }
+        }
     }
 
     /// Whether the call that is under way exchanges messages of `len` bytes with `peer`.

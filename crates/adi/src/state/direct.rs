@@ -1,15 +1,14 @@
 //! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
 
-use super::course::Course;
-use super::look::{Receiving, Sending};
+use super::look::Receiving;
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
 use crate::matching::{Hindrance, Place};
-use crate::{Data, Pattern, Proc, SendMode, Sent, Status, Tuple};
+use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Purpose, Recall};
-use tern_policy::{self as policy, Copied, RecvPlan, Way};
+use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Recall};
+use tern_policy::{self as policy, CopyMode, RecvLook, RecvPlan, Way};
 
 /// What the sender of a receive can see of it. Two words, which go in registers: parts of other widths would be stored one by one and
 /// loaded together, and that waits for all stores before it, among which are those to lines that the sender has.
@@ -75,22 +74,6 @@ pub(super) fn key(context: u32, source: i32, tag: i32) -> Key {
     Key { context, source, tag }
 }
 
-/// Where the data of a message lies that no published receive takes.
-pub(super) struct Aside {
-    pub memory: Memory,
-    /// What its receiver is told of that is true.
-    pub sure: bool,
-    /// Its receiver waits for it and would fetch it from there, or the call waits as well.
-    pub offered: bool,
-}
-
-impl From<Memory> for Aside {
-    /// Located just now, or not at all.
-    fn from(memory: Memory) -> Aside {
-        Aside { memory, sure: true, offered: false }
-    }
-}
-
 /// Counts a message of `len` bytes that has looked for a published receive.
 fn count(delivery: &Delivery, len: usize) {
     let (messages, bytes) = match delivery {
@@ -123,82 +106,36 @@ impl State {
 
     // ---- sending
 
-    /// [`State::send_direct`], or where the data lies if no receive is published for a message that goes without asking. Where it lies
-    /// is asked first, unless that is presumed: meanwhile a receiver does the same for a receive that it is about to publish.
-    #[inline]
-    pub(super) fn try_direct(&mut self, to: Proc, tuple: &Tuple, data: &Data, course: Course) -> Result<Sent, Aside> {
-        let len = data.len();
-        if len > self.waiting_limit(to) {
-            return self.send_direct(to, tuple, data, course, None).map_err(Aside::from);
-        }
-        let direct = self.direct();
-        let (awaited, exchange, left) =
-            (course.caller.waits(), course.is_exchange(), course.pattern == policy::Pattern::Left);
-        // What is left to its receiver need not wait for the line that tells of its hope.
-        let offers = |sure| awaited || (left && sure) || self.is_hoped(to, tuple, len);
-        let presumed = if exchange { None } else { self.presume(to, data).filter(|&(_, sure)| offers(sure)) };
-        let offers = awaited || exchange || presumed.is_some() || left;
-        let locates = (offers || len >= direct.packets_below(to, true)) && len > direct.copies_up_to(to);
-        let purpose = match course.pattern {
-            policy::Pattern::Exchange => Purpose::Exchange,
-            _ if offers => Purpose::Awaited,
-            _ => Purpose::Message,
-        };
-        let locate = || direct.locate_for(to, data.memory(), self.is_quiet(0), purpose);
-        let mut located = (presumed.is_none() && locates).then(locate);
-        let key = key(tuple.context, tuple.source, tuple.tag);
-        let last = self.streams[to as usize].last(tuple);
-        if !direct.is_awaited(to, &key, last, len as u64) {
-            return Err(match presumed {
-                Some((memory, sure)) => Aside { memory, sure, offered: true },
-                None => located.unwrap_or_else(|| data.memory()).into(),
-            });
-        }
-        if presumed.is_some() && locates {
-            located = Some(locate());
-        }
-        self.send_direct(to, tuple, data, course, located).map_err(Aside::from)
-    }
-
-    /// Delivers a message into a receive that its receiver has published, if there is one. `Err`
-    /// tells where the data lies, for a request to send; `located` does if it was asked just now.
+    /// Delivers a message, which lies in `memory`, into a receive that its receiver has published. `None`: there is none any more. `waits`: see
+    /// [`State::send`].
     #[cold]
-    fn send_direct(
-        &mut self, to: Proc, tuple: &Tuple, data: &Data, course: Course, located: Option<Memory>,
-    ) -> Result<Sent, Memory> {
-        let quiet = self.is_quiet(0);
+    pub(super) fn send_direct(
+        &mut self, to: Proc, tuple: &Tuple, data: &Data, memory: &Memory, waits: bool, mode: CopyMode,
+    ) -> Option<Sent> {
         let last = self.streams[to as usize].last(tuple);
         let request = self.new_send(to, *tuple, data.clone());
-        let memory = match located {
-            Some(memory) => {
-                self.keep_located(request, &memory);
-                memory
-            }
-            // What its device would copy, or what would go in packets, need not be located.
-            None if data.len() <= self.direct().copies_up_to(to).min(self.eager_limit(to)) => data.memory(),
-            None => self.locate(request, to, quiet),
-        };
+        self.keep_located(request, memory);
         let key = key(tuple.context, tuple.source, tuple.tag);
-        let once = match memory.place {
-            0 => None,
-            // Packets of a long message would be this process's to copy.
-            _ => self.copied_once(to, tuple, &memory, course),
+        let once = match mode {
+            CopyMode::Single => Some(true),
+            CopyMode::Packets => Some(false),
+            CopyMode::ByDevice => None,
         };
-        let message = Outgoing { source: &memory, sender: request, waits: course.caller.waits(), once };
+        let message = Outgoing { source: memory, sender: request, waits, once };
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &key, last, &message);
         count(&delivery, data.len());
         match delivery {
             Delivery::Pending => {
                 self.mcm.await_news(to, News::Left);
-                return Ok(Sent::Pending(crate::Request(request)));
+                return Some(Sent::Pending(crate::Request(request)));
             }
             Delivery::Packets { receiver, room } => {
                 let end = data.len().min(room as usize);
                 self.bulk(to, Bulk { request, receiver, sent: 0, end });
                 self.flush(to);
                 if !self.transfers.get(request).done {
-                    return Ok(Sent::Pending(crate::Request(request)));
+                    return Some(Sent::Pending(crate::Request(request)));
                 }
             }
             Delivery::Done => {
@@ -209,21 +146,18 @@ impl State {
                 // What it has located stays so.
                 self.located.remove(&request);
                 self.transfers.remove(request);
-                return Err(memory);
+                return None;
             }
         }
         self.transfers.remove(request);
-        Ok(Sent::Done)
+        Some(Sent::Done)
     }
 
-    /// Whether a message out of memory that its receiver sees, and may have published its receive for, goes in one copy. `None`: as its device
-    /// likes.
-    fn copied_once(&mut self, to: Proc, tuple: &Tuple, memory: &Memory, course: Course) -> Option<bool> {
-        let facts = self.send_facts(to, memory, true, false, course, SendMode::Standard);
-        let copied = if memory.is_dense() { Copied::Dense } else { Copied::InBlocks };
-        let mut sending = Sending { state: self, to, tuple, len: memory.len as usize };
-        let tried = if memory.is_opaque() { None } else { policy::one_copy(&facts, copied, &mut sending) };
-        tried.or((course.pattern == policy::Pattern::Left).then_some(true))
+    /// Gives the key of memory back that was located, and that nobody will reach for.
+    pub(super) fn release_unused(&self, memory: &Memory) {
+        if memory.key != 0 {
+            self.direct().release(memory);
+        }
     }
 
     // ---- receiving
@@ -239,14 +173,13 @@ impl State {
             return Published::NOT;
         }
         let facts = self.receive_facts(from, self.transfers.get(request).data.len());
-        let mut receiving = Receiving { state: self, request, from, pattern, located };
-        let plan = policy::receive(&facts, &mut receiving);
-        let located = receiving.located;
-        match plan {
+        let mut receiving = Receiving::posted(self, request, from, pattern, located);
+        match policy::receive(&facts, &mut receiving) {
             RecvPlan::Publish => {}
-            RecvPlan::Await => return Published::left(from),
-            RecvPlan::Exchange => return Published::NOT,
+            RecvPlan::Await | RecvPlan::Fetch => return Published::left(from),
+            RecvPlan::Packets => return Published::NOT,
         }
+        let located = receiving.located;
         match self.matching.hindrance(pattern, None) {
             None => {}
             Some(Hindrance::Wild) => return Published::NOT,
@@ -256,12 +189,12 @@ impl State {
             // Its caller, if that waits, has found it to be no memory that is better filled in packets.
             Some(memory) => memory,
             None => {
-                let memory = self.locate_receive(request, from);
-                if self.waits && self.suits_packets(from, memory.len as usize, memory.place != 0) {
-                    // Packets are better for a receiver that waits, and the sender would only lose time by looking.
+                let mut receiving = Receiving::posted(self, request, from, pattern, None);
+                let shared = receiving.is_shared();
+                if policy::receive_located(&facts, shared, &mut receiving) == RecvPlan::Packets {
                     return Published::NOT;
                 }
-                memory
+                receiving.located.expect("it was located")
             }
         };
         let published = self.announce(request, from, pattern, &memory);

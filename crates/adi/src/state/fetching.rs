@@ -6,13 +6,14 @@
 //! receiver has bytes that may be the wrong ones. If they are, it asks for packets.
 
 use super::direct::key;
+use super::look::Receiving;
 use super::{NONE, Side, State, Transfer};
 use crate::packet::Packet;
-use crate::{ANY_TAG, Data, Pattern, Proc, Tuple};
+use crate::{Data, Pattern, Proc, Tuple};
 use std::ops::RangeInclusive;
 use tern_counters as counters;
-use tern_mcm::{Likely, Memory, Pull, SpeculativeAddress};
-use tern_policy::{Backoff, Hope, Trust, rules};
+use tern_mcm::{Memory, SpeculativeAddress, Pull};
+use tern_policy::{self as policy, Backoff, Hope, Trust, rules};
 
 /// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
 /// as many.
@@ -115,8 +116,7 @@ impl State {
     /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it.
     pub(super) fn is_hoped(&self, to: Proc, tuple: &Tuple, len: usize) -> bool {
         let key = key(tuple.context, tuple.source, tuple.tag);
-        self.suits_fetching(to, len, false)
-            && self.direct().is_ready_to_receive(to, &key, self.streams[to as usize].sent())
+        self.suits_fetching(to, len, false) && self.direct().is_ready_to_receive(to, &key, self.streams[to as usize].sent())
     }
 
     /// Tells the receiver of send `request` whether it was told the right place.
@@ -144,37 +144,26 @@ impl State {
     /// memory: the receiver's own is shared as well, or would get packets otherwise. Tells the sender if so, until
     /// [`State::end_hope`].
     pub fn hopes_to_fetch(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
-        if !self.had_better_fetch(from, pattern, data) {
-            return false;
+        let fetches = policy::fetches(&mut Receiving::waiting(self, from, pattern, data));
+        if fetches {
+            self.tell_ready(from, pattern);
         }
-        if self.matching.find_unexpected(pattern).is_none() {
-            self.direct().set_ready_to_receive(
-                from,
-                &key(pattern.context, pattern.source, pattern.tag),
-                self.taken[from as usize].taken,
-            );
-            self.fetching.hoped = Some(from);
-        }
-        true
+        fetches
     }
 
-    /// Whether a receive had better not be published, since its caller is going to wait for it alone and can hope then.
-    pub(super) fn had_better_fetch(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
-        let memory = data.memory();
-        if pattern.tag == ANY_TAG || !memory.is_dense() || !self.suits_fetching(from, data.len(), false) {
-            return false;
+    /// Tells the sender of the next message that this process waits for it and is going to fetch it.
+    pub(super) fn tell_ready(&mut self, from: Proc, pattern: &Pattern) {
+        if self.matching.find_unexpected(pattern).is_none() {
+            let key = key(pattern.context, pattern.source, pattern.tag);
+            self.direct().set_ready_to_receive(from, &key, self.taken[from as usize].taken);
+            self.fetching.hoped = Some(from);
         }
-        let suits = match self.direct().speculative_address(&memory) {
-            Some(presumed) => !presumed.sure || self.suits_fetching(from, data.len(), true),
-            // Whether its sender asks for that is found out on the messages themselves.
-            None if self.direct().suits_kernel(from, data.len()) != Likely::No => return true,
-            None => self.suits_packets(from, data.len(), false),
-        };
-        if !suits {
-            return false;
-        }
-        // The default is not to publish it.
-        self.fetching.peer(from).published.is_due() || !rules::PUBLISH_AGAIN.applies()
+    }
+
+    /// See [`tern_policy::RecvLook::publishes_again`].
+    pub(super) fn publishes_again(&mut self, from: Proc) -> bool {
+        // The default is not to publish the receive.
+        !self.fetching.peer(from).published.is_due() && rules::PUBLISH_AGAIN.applies()
     }
 
     /// The program waits for receive `request` alone: hopes for its message, if that may be fetched, until [`State::end_hope`].

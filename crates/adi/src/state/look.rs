@@ -1,13 +1,15 @@
 //! What the policy asks of a send and of a receive when it needs to know: looks at the peer, costs of the device, trials, habits.
 
 use super::State;
-use super::course::Course;
-use crate::{Data, Pattern, Proc, SendMode, Tuple};
-use tern_mcm::{Likely, Memory};
-use tern_policy::{Along, Copied, Facts, Hope, Look, Message, RecvFacts, RecvLook, Source, rules};
+use super::direct::key;
+use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
+use tern_mcm::{Direct, Lending, Likely, Memory, SpeculativeAddress};
+use tern_policy::{
+    self as policy, Along, Copied, Facts, Hope, Look, Message, Purpose, RecvFacts, RecvLook, Source, ZeroCopy, rules,
+};
 
 /// Where the bytes of a message lie, for the policy. `sure`: that is known, else presumed.
-fn source(memory: &Memory, sure: bool) -> Source {
+pub(super) fn source(memory: &Memory, sure: bool) -> Source {
     let dense = memory.is_dense();
     match memory {
         _ if memory.is_opaque() => Source::Opaque,
@@ -19,24 +21,103 @@ fn source(memory: &Memory, sure: bool) -> Source {
 
 /// A send that is about to start.
 pub(super) struct Sending<'a> {
-    pub state: &'a mut State,
-    pub to: Proc,
-    pub tuple: &'a Tuple,
-    /// Bytes of its message.
-    pub len: usize,
+    state: &'a mut State,
+    to: Proc,
+    tuple: &'a Tuple,
+    data: &'a Data,
+    /// Where its message lies, once that was found out, and whether that is sure.
+    found: Option<(Memory, bool)>,
+    presumed: Option<(Memory, bool)>,
+}
+
+impl<'a> Sending<'a> {
+    pub fn new(state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data) -> Sending<'a> {
+        Sending { state, to, tuple, data, found: None, presumed: None }
+    }
+
+    /// That of a message that was located.
+    pub fn located(state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data, memory: Memory) -> Sending<'a> {
+        Sending { found: Some((memory, true)), ..Sending::new(state, to, tuple, data) }
+    }
+
+    /// Where the message lies, by what was found out, and whether that is sure.
+    pub fn found(&self) -> (Memory, bool) {
+        self.found.unwrap_or_else(|| (self.data.memory(), true))
+    }
+
+    fn direct(&self) -> &dyn Direct {
+        self.state.direct()
+    }
 }
 
 impl Look for Sending<'_> {
+    fn presume(&mut self) -> Option<bool> {
+        self.presumed = self.state.presume(self.to, self.data);
+        self.presumed.map(|(_, sure)| sure)
+    }
+
+    fn take_presumed(&mut self) -> Source {
+        self.found = self.presumed;
+        self.source()
+    }
+
+    fn locate(&mut self, purpose: Purpose) {
+        let (memory, quiet) = (self.data.memory(), self.state.is_quiet(0));
+        let locate_for = |purpose| self.direct().locate_for(self.to, memory, quiet, purpose);
+        let memory = match purpose {
+            Purpose::Unknown => self.direct().locate(self.to, memory, quiet),
+            Purpose::Message => locate_for(tern_mcm::Purpose::Message),
+            Purpose::Awaited => locate_for(tern_mcm::Purpose::Awaited),
+            Purpose::Exchange => locate_for(tern_mcm::Purpose::Exchange),
+        };
+        self.found = Some((memory, true));
+    }
+
+    fn source(&mut self) -> Source {
+        let (memory, sure) = self.found();
+        source(&memory, sure)
+    }
+
+    fn device_copies(&mut self) -> bool {
+        self.data.len() <= self.direct().copies_up_to(self.to)
+    }
+
+    fn suits_one_copy(&mut self) -> bool {
+        self.data.len() >= self.direct().packets_below(self.to, true)
+    }
+
+    fn finds_receive(&mut self) -> bool {
+        let key = key(self.tuple.context, self.tuple.source, self.tuple.tag);
+        let last = self.state.streams[self.to as usize].last(self.tuple);
+        self.direct().is_awaited(self.to, &key, last, self.data.len() as u64)
+    }
+
+    fn zero_copy(&mut self) -> ZeroCopy {
+        self.state.release_unused(&self.found().0);
+        self.found = Some((Memory::opaque(self.data.len()), true));
+        let Data::Bytes(base, len) = *self.data else { return ZeroCopy::No };
+        // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
+        match self.state.mcm.lending(self.to, unsafe { std::slice::from_raw_parts(base, len) }) {
+            Lending::No => ZeroCopy::No,
+            Lending::Saves(nanoseconds) => ZeroCopy::Saves(nanoseconds),
+            Lending::Always => ZeroCopy::Always,
+        }
+    }
+
+    fn waits_for_zero_copy(&mut self, saves: u32) -> bool {
+        self.state.pays_to_wait(self.data.len(), saves)
+    }
+
     fn hope(&mut self, trusts: bool) -> Hope {
-        self.state.will_be_hoped(self.to, self.tuple, self.len, trusts)
+        self.state.will_be_hoped(self.to, self.tuple, self.data.len(), trusts)
     }
 
     fn is_hoped(&mut self) -> bool {
-        self.state.is_hoped(self.to, self.tuple, self.len)
+        self.state.is_hoped(self.to, self.tuple, self.data.len())
     }
 
     fn suits_kernel(&mut self) -> tern_policy::Likely {
-        match self.state.direct().suits_kernel(self.to, self.len) {
+        match self.direct().suits_kernel(self.to, self.data.len()) {
             Likely::No => tern_policy::Likely::No,
             Likely::Perhaps => tern_policy::Likely::Perhaps,
             Likely::Yes => tern_policy::Likely::Yes,
@@ -44,11 +125,11 @@ impl Look for Sending<'_> {
     }
 
     fn suits_both(&mut self) -> bool {
-        self.state.direct().suits_both(self.to, self.len)
+        self.direct().suits_both(self.to, self.data.len())
     }
 
     fn tries(&mut self, along: Along, copied: Copied) -> bool {
-        let (state, len) = (&mut *self.state, self.len);
+        let (state, len) = (&mut *self.state, self.data.len());
         // Of two that send to each other the lower one tries.
         let shown = if self.to < state.mcm.me() { state.ways[self.to as usize].of(len) } else { None };
         let message = Message { len, along, copied, long: len > state.eager_limit(self.to), shown };
@@ -56,7 +137,8 @@ impl Look for Sending<'_> {
     }
 
     fn takes_packets(&mut self) -> bool {
-        self.state.suits_packets(self.to, self.len, false) && self.state.direct().is_waiting(self.to, self.len)
+        let len = self.data.len();
+        self.state.suits_packets(self.to, len, false) && self.direct().is_waiting(self.to, len)
     }
 
     fn waits_for_sends(&mut self, one: bool) -> bool {
@@ -64,19 +146,41 @@ impl Look for Sending<'_> {
     }
 }
 
-/// A receive that is about to be posted.
+/// A receive that is about to start.
 pub(super) struct Receiving<'a> {
-    pub state: &'a mut State,
-    pub request: u32,
-    pub from: Proc,
-    pub pattern: &'a Pattern,
-    /// Its memory, once that was found out.
+    state: &'a mut State,
+    /// None by a call that waits for it alone.
+    request: Option<u32>,
+    from: Proc,
+    pattern: &'a Pattern,
+    data: Data,
+    /// Its memory, once that was located.
     pub located: Option<Memory>,
+    /// Its memory where it is presumed to be, if that is sure.
+    pub presumed: Option<Memory>,
 }
 
-impl Receiving<'_> {
-    fn data(&self) -> &Data {
-        &self.state.transfers.get(self.request).data
+impl<'a> Receiving<'a> {
+    /// A receive that is a request, and whose memory may have been located.
+    pub fn posted(
+        state: &'a mut State, request: u32, from: Proc, pattern: &'a Pattern, located: Option<Memory>,
+    ) -> Receiving<'a> {
+        let data = state.transfers.get(request).data.clone();
+        Receiving { state, request: Some(request), from, pattern, data, located, presumed: None }
+    }
+
+    /// A receive that its call waits for, and for nothing else.
+    pub fn waiting(state: &'a mut State, from: Proc, pattern: &'a Pattern, data: &Data) -> Receiving<'a> {
+        Receiving { state, request: None, from, pattern, data: data.clone(), located: None, presumed: None }
+    }
+
+    fn locate(&mut self) -> Memory {
+        if let Some(request) = self.request {
+            return self.state.locate_receive(request, self.from);
+        }
+        let memory = self.state.direct().locate(self.from, self.data.memory(), self.state.is_quiet(0));
+        self.state.release_unused(&memory);
+        memory
     }
 }
 
@@ -85,26 +189,42 @@ impl RecvLook for Receiving<'_> {
         if at_once {
             return self.state.habits.exchanges();
         }
-        self.state.exchanges_with(self.from, self.data().len())
+        self.state.exchanges_with(self.from, self.data.len())
     }
 
     fn packets_were_chosen(&mut self) -> bool {
-        self.state.chooses_packets(self.from, self.data().len())
+        self.state.chooses_packets(self.from, self.data.len())
     }
 
     fn suits_packets(&mut self, shared: bool) -> bool {
-        self.state.suits_packets(self.from, self.data().len(), shared)
+        self.state.suits_packets(self.from, self.data.len(), shared)
     }
 
-    fn may_fetch(&mut self) -> bool {
-        let data = self.data().clone();
-        self.state.had_better_fetch(self.from, self.pattern, &data)
+    fn suits_fetching(&mut self, sure: bool) -> bool {
+        self.pattern.tag != ANY_TAG
+            && self.data.memory().is_dense()
+            && self.state.suits_fetching(self.from, self.data.len(), sure)
+    }
+
+    fn suits_kernel(&mut self) -> bool {
+        self.state.direct().suits_kernel(self.from, self.data.len()) != Likely::No
+    }
+
+    fn presumed(&mut self) -> Option<bool> {
+        let memory = self.data.memory();
+        let SpeculativeAddress { place, sure } = memory.is_dense().then(|| self.state.direct().speculative_address(&memory)).flatten()?;
+        self.presumed = sure.then_some(Memory { place, ..memory });
+        Some(sure)
+    }
+
+    fn publishes_again(&mut self) -> bool {
+        self.state.publishes_again(self.from)
     }
 
     fn is_shared(&mut self) -> bool {
         let memory = match self.located {
             Some(memory) => memory,
-            None => self.state.locate_receive(self.request, self.from),
+            None => self.locate(),
         };
         self.located = Some(memory);
         memory.place != 0
@@ -116,18 +236,21 @@ impl RecvLook for Receiving<'_> {
 }
 
 impl State {
-    /// What is known of a send whose message lies in `memory`. `hoped`: a look has shown that the receiver waits for it.
-    pub(super) fn send_facts(
-        &self, to: Proc, memory: &Memory, sure: bool, hoped: bool, course: Course, mode: SendMode,
-    ) -> Facts {
+    /// What is known of a send of `len` bytes; `waits`: see [`State::send`].
+    pub(super) fn send_facts(&self, to: Proc, len: usize, mode: SendMode, waits: bool) -> Facts {
+        let pattern = match len < self.direct_from {
+            true => policy::Pattern::Plain,
+            false => self.pattern(to, len, waits),
+        };
         Facts {
-            size: memory.len as usize,
+            size: len,
+            direct_from: self.direct_from,
             eager_limit: self.eager_limit(to),
-            caller: course.caller,
-            pattern: course.pattern,
+            waiting_limit: self.waiting_limit(to),
+            zero_copy_from: self.lends_from,
+            caller: self.caller(waits),
+            pattern,
             standard: mode == SendMode::Standard,
-            source: source(memory, sure),
-            hoped,
             full: self.is_full(to),
         }
     }

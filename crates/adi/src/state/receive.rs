@@ -1,10 +1,11 @@
 //! Starting a receive, and the receive that its call only waits for.
 
 use super::direct::Published;
+use super::look::Receiving;
 use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use tern_copy::Source;
-use tern_mcm::{Memory, SpeculativeAddress};
+use tern_policy::{self as policy, RecvPlan};
 
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
@@ -134,32 +135,21 @@ impl State {
     fn takes_long_packets(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
         // Its call waits for nothing else.
         self.starts(true);
-        let len = data.len();
         if from == UNKNOWN || from == self.mcm.me() {
             return false;
         }
-        if self.suits_packets(from, len, true) || self.hopes_to_fetch(from, pattern, data) {
-            return true;
+        let mut receiving = Receiving::waiting(self, from, pattern, data);
+        match policy::receive_waiting(&mut receiving) {
+            RecvPlan::Await | RecvPlan::Packets => true,
+            RecvPlan::Fetch => {
+                self.tell_ready(from, pattern);
+                true
+            }
+            RecvPlan::Publish => {
+                self.expected_at = receiving.located.or(receiving.presumed);
+                false
+            }
         }
-        let direct = self.direct();
-        let memory = data.memory();
-        if memory.is_dense()
-            && let Some(SpeculativeAddress { place, sure: true }) = direct.speculative_address(&memory)
-        {
-            self.expected_at = Some(Memory { place, ..memory });
-            return false;
-        }
-        if !self.suits_packets(from, len, false) {
-            return false;
-        }
-        let memory = direct.locate(from, memory, self.is_quiet(0));
-        if memory.key != 0 {
-            // Nobody will reach for it.
-            direct.release(&memory);
-            return true;
-        }
-        self.expected_at = Some(memory).filter(|memory| memory.place != 0);
-        self.expected_at.is_none()
     }
 
     /// The program begins to wait for requests.

@@ -1,16 +1,14 @@
 //! Starting a send: at once if it can go, or as a request.
 
 use super::arrive::{Arrival, Body};
-use super::course::Course;
-use super::direct::Aside;
-use super::look::Sending;
+use super::look::{Sending, source};
 use super::outbox::{Outgoing, PIECE};
 use super::{Exchanges, Side, State, Transfer};
 use crate::packet::{Packet, Synchronous, Terms};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
-use tern_mcm::{Cut, Header, Lending, Memory};
-use tern_policy::{self as policy, Pattern, SendPlan, rules};
+use tern_mcm::{Cut, Memory};
+use tern_policy::{self as policy, Packets, SendPlan, Unmatched, rules};
 
 /// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
 /// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
@@ -56,10 +54,10 @@ impl State {
             return Sent::Pending(crate::Request(request));
         }
         let size = data.len();
-        if size < self.direct_from && size <= self.eager_limit(to) && !self.is_full(to) {
+        if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.is_full(to) {
             // What is too short for anything but packets goes in these whatever goes on.
             self.streams[to as usize].put(&tuple);
-            return self.send_packets(to, tuple, data, mode, waits, false);
+            return self.send_packets(to, tuple, data, mode, Packets::Only);
         }
         self.send_by_plan(to, tuple, data, mode, waits)
     }
@@ -67,46 +65,48 @@ impl State {
     /// Starts a send in the way that the policy finds best.
     #[inline(never)]
     fn send_by_plan(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
-        let len = data.len();
-        let mut course = Course { caller: self.caller(waits), pattern: Pattern::Plain };
-        let mut aside = Aside::from(Memory::opaque(len));
-        if len >= self.direct_from {
-            course = self.course(to, len, waits);
-            match self.try_direct(to, &tuple, &data, course) {
-                Ok(sent) => return sent,
-                Err(located) => aside = located,
+        let facts = self.send_facts(to, data.len(), mode, waits);
+        let mut sending = Sending::new(self, to, &tuple, &data);
+        let mut plan = policy::send(&facts, &mut sending);
+        let (mut memory, mut sure) = sending.found();
+        if let SendPlan::Deliver(copy) = plan {
+            if let Some(sent) = self.send_direct(to, &tuple, &data, &memory, waits, copy) {
+                return sent;
             }
+            let aside = source(&memory, true).into();
+            let mut sending = Sending::located(self, to, &tuple, &data, memory);
+            plan = policy::aside(&facts, &aside, &mut sending);
+            (memory, sure) = sending.found();
         }
-        let Aside { memory, sure, offered } = aside;
-        let facts = self.send_facts(to, &memory, sure, offered, course, mode);
-        let plan = policy::send(&facts, &mut Sending { state: self, to, tuple: &tuple, len });
         self.streams[to as usize].put(&tuple);
-        let (memory, terms, alone) = match plan {
-            SendPlan::Eager { chosen } => {
-                if memory.key != 0 {
-                    // Nobody will reach for it.
-                    self.direct().release(&memory);
-                }
-                return self.send_packets(to, tuple, data, mode, waits, chosen);
+        let unmatched = match plan {
+            SendPlan::Inline => return self.send_packets(to, tuple, data, mode, Packets::Only),
+            SendPlan::Eager(packets) => {
+                self.release_unused(&memory);
+                return self.send_packets(to, tuple, data, mode, packets);
             }
-            SendPlan::RndvGet(terms) => (memory, terms, false),
-            SendPlan::RndvKernel(terms) => (memory, terms, true),
-            SendPlan::RndvPackets => (Memory::opaque(len), policy::Terms::default(), false),
+            SendPlan::EagerZeroCopy(packets) => return self.send_zero_copy(to, tuple, data, packets),
+            SendPlan::RndvGet(unmatched) | SendPlan::RndvKernel(unmatched) => unmatched,
+            SendPlan::RndvPackets | SendPlan::Deliver(_) => {
+                memory = Memory::opaque(data.len());
+                Unmatched::Waits
+            }
         };
         // Where nothing is offered, nothing is presumed.
-        let terms_sent = Terms { sure: sure || memory.is_opaque(), kept: terms.kept, alone };
-        let request = self.request_send(to, tuple, data, memory, terms_sent);
-        if terms.trusted {
+        let (sure, alone) = (sure || memory.is_opaque(), matches!(plan, SendPlan::RndvKernel(_)));
+        let request = self.request_send(to, tuple, data, memory, Terms { sure, kept: unmatched.is_kept(), alone });
+        if unmatched == Unmatched::KeptTrusted {
             self.trust(request);
         }
         Sent::Pending(crate::Request(request))
     }
 
-    /// Starts a send in packets. `chosen`: although it could have gone in one copy.
+    /// Starts a send in packets.
     #[inline]
-    fn send_packets(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool, chosen: bool) -> Sent {
+    fn send_packets(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, packets: Packets) -> Sent {
+        let chosen = packets == Packets::Preferred;
         if mode == SendMode::Standard {
-            return self.send_eager(to, tuple, data, waits, chosen);
+            return self.send_eager(to, tuple, data, chosen);
         }
         let size = data.len();
         let request = self.new_send(to, tuple, data);
@@ -134,7 +134,7 @@ impl State {
     /// The hot path: a short dense message goes now, as one packet, if nothing is in its way.
     #[inline(always)]
     pub fn send_now(&mut self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
-        if len >= self.short || to == self.mcm.me() || !self.is_flushed() {
+        if self.short.plan_fast(len).is_none() || to == self.mcm.me() || !self.is_flushed() {
             return false;
         }
         if self.streams[to as usize].is_turn(LOOK_EVERY_SHORT) {
@@ -155,18 +155,13 @@ impl State {
 
     /// The whole message goes now, without a request, if there is room.
     #[inline]
-    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data, waits: bool, chosen: bool) -> Sent {
+    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data, chosen: bool) -> Sent {
         let size = data.len();
         let header = Packet::Eager { tuple, size: size as u64, sync: None, chosen }.encode();
-        if size >= self.lends_from
-            && let Some(request) = self.lend(to, tuple, &data, &header, waits)
-        {
-            return Sent::Pending(crate::Request(request));
-        }
         let (mut first, mut sent) = (Some(header), 0);
         let gone = self.outboxes[to as usize].queue.is_empty() && self.send_pieces(to, &data, &mut first, &mut sent);
-        match size < self.short {
-            true if gone => counters::SHORT.count(size),
+        match self.short.plan_fast(size) {
+            Some(_) if gone => counters::SHORT.count(size),
             _ => count_eager(size),
         }
         if gone {
@@ -182,24 +177,27 @@ impl State {
         Sent::Pending(crate::Request(request))
     }
 
-    /// Sends from where the data lies, if that pays. The buffer is free when the request is.
+    /// Sends from where the data lies, or in packets that are copied if something is in the way. The buffer is free when the request is done.
     #[cold]
-    fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, header: &Header, waits: bool) -> Option<u32> {
+    fn send_zero_copy(&mut self, to: Proc, tuple: Tuple, data: Data, packets: Packets) -> Sent {
+        let chosen = packets == Packets::Preferred;
+        match self.lend(to, tuple, &data, chosen) {
+            Some(request) => Sent::Pending(crate::Request(request)),
+            None => self.send_eager(to, tuple, data, chosen),
+        }
+    }
+
+    /// Has the network send from where the data lies; `None` when it does not, or something waits before it.
+    fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, chosen: bool) -> Option<u32> {
         let Data::Bytes(base, len) = *data else { return None };
-        // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
-        let lending = self.mcm.lending(to, unsafe { std::slice::from_raw_parts(base, len) });
-        let pays = match lending {
-            Lending::No => false,
-            Lending::Saves(nanoseconds) => !waits || self.pays_to_wait(len, nanoseconds),
-            Lending::Always => true,
-        };
-        if !pays || !self.outboxes[to as usize].queue.is_empty() {
+        if !self.outboxes[to as usize].queue.is_empty() {
             return None;
         }
         let request = self.new_send(to, tuple, data.clone());
         // Cut like what is copied: the receiver copies one packet out while the next is on its way.
         let piece = self.mcm.piece(to).unwrap_or(PIECE);
-        let cut = Cut { first: *header, rest: Packet::More.encode(), len: piece };
+        let first = Packet::Eager { tuple, size: len as u64, sync: None, chosen }.encode();
+        let cut = Cut { first, rest: Packet::More.encode(), len: piece };
         // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`).
         let lent = unsafe { self.mcm.send_from(to, &cut, std::slice::from_raw_parts(base, len), request) };
         if !lent {
@@ -224,7 +222,7 @@ impl State {
 
     /// Whether a call that waits until the buffer is free should lend it all the same; `saves`: what that saves of a copy,
     /// in nanoseconds.
-    fn pays_to_wait(&mut self, len: usize, saves: u32) -> bool {
+    pub(super) fn pays_to_wait(&mut self, len: usize, saves: u32) -> bool {
         // One choice for all that a call sends: it waits for all of it at its end.
         let lends = match self.lends_now.filter(|_| self.waits) {
             Some(lends) => lends,

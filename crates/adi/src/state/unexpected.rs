@@ -101,7 +101,7 @@ impl State {
 
     /// The shortest ways ask nothing: they are closed while something is to be asked.
     pub(super) fn close_shortest(&mut self) {
-        self.short = if self.lost.is_empty() && self.full.is_empty() { self.shortest } else { 0 };
+        self.short.set_open(self.lost.is_empty() && self.full.is_empty());
     }
 
     /// A request to send in place of a message that waits in the outbox, and of which nothing has gone.

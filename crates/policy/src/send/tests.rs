@@ -4,19 +4,42 @@ use super::*;
 
 const EAGER: usize = 64 << 10;
 
-const FACTS: Facts = Facts {
+/// A message, and where it lies.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    size: usize,
+    caller: Caller,
+    pattern: Pattern,
+    standard: bool,
+    source: Source,
+    offered: bool,
+    full: bool,
+}
+
+impl Case {
+    fn facts(&self) -> Facts {
+        let Case { size, caller, pattern, standard, full, .. } = *self;
+        let (direct_from, eager_limit, waiting_limit, zero_copy_from) = (8 << 10, EAGER, 8 * EAGER, 4096);
+        Facts { size, direct_from, eager_limit, waiting_limit, zero_copy_from, caller, pattern, standard, full }
+    }
+
+    fn place(&self) -> Aside {
+        Aside { source: self.source, offered: self.offered }
+    }
+}
+
+const FACTS: Case = Case {
     size: 20_000,
-    eager_limit: EAGER,
     caller: Caller::Blocking,
     pattern: Pattern::Plain,
     standard: true,
     source: Source::Private { dense: true },
-    hoped: false,
+    offered: false,
     full: false,
 };
 
-const SHARED: Facts = Facts { source: Source::Shared { dense: true, sure: true }, ..FACTS };
-const LONG: Facts = Facts { size: EAGER + 1, ..FACTS };
+const SHARED: Case = Case { source: Source::Shared { dense: true, sure: true }, ..FACTS };
+const LONG: Case = Case { size: EAGER + 1, ..FACTS };
 
 /// A receiver and a machine, and what was asked about them.
 #[derive(Clone)]
@@ -28,6 +51,15 @@ struct World {
     once: bool,
     packets: bool,
     waits: bool,
+    /// Where the message is presumed to lie, and then whether that is sure.
+    presumed: Option<bool>,
+    /// What it is found out to lie in, and what is known until then.
+    located: Source,
+    known: Option<Source>,
+    published: bool,
+    copies: bool,
+    one_copy: bool,
+    zero_copy: ZeroCopy,
     asked: Vec<String>,
 }
 
@@ -40,6 +72,13 @@ fn plain() -> World {
         once: true,
         packets: false,
         waits: false,
+        presumed: None,
+        located: SHARED.source,
+        known: None,
+        published: false,
+        copies: false,
+        one_copy: false,
+        zero_copy: ZeroCopy::No,
         asked: Vec::new(),
     }
 }
@@ -51,6 +90,44 @@ impl World {
 }
 
 impl Look for World {
+    fn presume(&mut self) -> Option<bool> {
+        self.presumed
+    }
+
+    fn take_presumed(&mut self) -> Source {
+        Source::Shared { dense: true, sure: self.presumed.expect("it is presumed") }
+    }
+
+    fn locate(&mut self, purpose: Purpose) {
+        self.note(format!("locate {purpose:?}"));
+        self.known = Some(self.located);
+    }
+
+    fn source(&mut self) -> Source {
+        self.known.unwrap_or(FACTS.source)
+    }
+
+    fn device_copies(&mut self) -> bool {
+        self.copies
+    }
+
+    fn suits_one_copy(&mut self) -> bool {
+        self.one_copy
+    }
+
+    fn finds_receive(&mut self) -> bool {
+        self.note("receive");
+        self.published
+    }
+
+    fn zero_copy(&mut self) -> ZeroCopy {
+        self.zero_copy
+    }
+
+    fn waits_for_zero_copy(&mut self, saves: u32) -> bool {
+        saves > 100
+    }
+
     fn hope(&mut self, trusts: bool) -> Hope {
         self.note(format!("hope {trusts}"));
         if self.hope == Hope::Trusted && !trusts { Hope::Seen } else { self.hope }
@@ -88,28 +165,28 @@ impl Look for World {
 }
 
 /// The plan, and what was asked for it.
-fn ask(facts: &Facts, world: &World) -> (SendPlan, Vec<String>) {
+fn ask(case: &Case, world: &World) -> (SendPlan, Vec<String>) {
     let mut world = world.clone();
-    (send(facts, &mut world), world.asked)
+    (aside(&case.facts(), &case.place(), &mut world), world.asked)
 }
 
-fn plan(facts: &Facts, world: &World) -> SendPlan {
-    ask(facts, world).0
+fn plan(case: &Case, world: &World) -> SendPlan {
+    ask(case, world).0
 }
 
-const PACKETS: SendPlan = SendPlan::Eager { chosen: false };
-const CHOSEN: SendPlan = SendPlan::Eager { chosen: true };
-const GET: SendPlan = SendPlan::RndvGet(Terms { kept: false, trusted: false });
-const GET_KEPT: SendPlan = SendPlan::RndvGet(Terms { kept: true, trusted: false });
-const KERNEL: SendPlan = SendPlan::RndvKernel(Terms { kept: false, trusted: false });
-const TRUSTED: Terms = Terms { kept: true, trusted: true };
+const PACKETS: SendPlan = SendPlan::Eager(Packets::Only);
+const CHOSEN: SendPlan = SendPlan::Eager(Packets::Preferred);
+const GET: SendPlan = SendPlan::RndvGet(Unmatched::Waits);
+const GET_KEPT: SendPlan = SendPlan::RndvGet(Unmatched::Kept);
+const KERNEL: SendPlan = SendPlan::RndvKernel(Unmatched::Waits);
+const TRUSTED: Unmatched = Unmatched::KeptTrusted;
 
 #[test]
 fn a_short_message_of_unknown_memory_asks_nothing() {
-    let facts = Facts { source: Source::Opaque, ..FACTS };
+    let facts = Case { source: Source::Opaque, ..FACTS };
     assert_eq!(ask(&facts, &plain()), (PACKETS, vec![]));
-    assert_eq!(plan(&Facts { full: true, ..facts }, &plain()), SendPlan::RndvPackets);
-    assert_eq!(plan(&Facts { size: EAGER + 1, ..facts }, &plain()), SendPlan::RndvPackets);
+    assert_eq!(plan(&Case { full: true, ..facts }, &plain()), SendPlan::RndvPackets);
+    assert_eq!(plan(&Case { size: EAGER + 1, ..facts }, &plain()), SendPlan::RndvPackets);
 }
 
 #[test]
@@ -117,14 +194,14 @@ fn a_long_message_is_fetched_unless_its_receiver_waits_for_packets() {
     assert_eq!(plan(&LONG, &plain()), GET);
     let waits = World { packets: true, ..plain() };
     assert_eq!(plan(&LONG, &waits), PACKETS);
-    let later = Facts { caller: Caller::Nonblocking, ..LONG };
+    let later = Case { caller: Caller::Nonblocking, ..LONG };
     assert_eq!(plan(&later, &waits), GET, "the program may compute meanwhile");
     assert_eq!(plan(&later, &World { waits: true, ..waits.clone() }), PACKETS, "it waits at once as a rule");
-    assert_eq!(plan(&Facts { standard: false, ..LONG }, &waits), GET, "it waits for its match anyway");
-    assert_eq!(plan(&Facts { source: SHARED.source, ..LONG }, &waits), GET, "one copy is better");
+    assert_eq!(plan(&Case { standard: false, ..LONG }, &waits), GET, "it waits for its match anyway");
+    assert_eq!(plan(&Case { source: SHARED.source, ..LONG }, &waits), GET, "one copy is better");
     for source in [Source::Registered, Source::Private { dense: false }] {
-        assert_eq!(plan(&Facts { source, ..LONG }, &plain()), GET, "{source:?}");
-        assert_eq!(plan(&Facts { source, ..FACTS }, &plain()), PACKETS, "{source:?}");
+        assert_eq!(plan(&Case { source, ..LONG }, &plain()), GET, "{source:?}");
+        assert_eq!(plan(&Case { source, ..FACTS }, &plain()), PACKETS, "{source:?}");
     }
 }
 
@@ -134,27 +211,27 @@ fn shared_memory_is_fetched_by_one_that_waits() {
     assert_eq!(plan(&SHARED, &World { hope: Hope::Seen, ..plain() }), GET);
     let trusted = World { hope: Hope::Trusted, ..plain() };
     assert_eq!(plan(&SHARED, &trusted), SendPlan::RndvGet(TRUSTED));
-    let presumed = Facts { source: Source::Shared { dense: true, sure: false }, ..SHARED };
+    let presumed = Case { source: Source::Shared { dense: true, sure: false }, ..SHARED };
     assert_eq!(plan(&presumed, &trusted), GET, "only what is sure goes unseen");
-    assert_eq!(plan(&Facts { standard: false, ..SHARED }, &trusted), GET, "nobody keeps a synchronous message");
-    let later = Facts { caller: Caller::Nonblocking, ..SHARED };
+    assert_eq!(plan(&Case { standard: false, ..SHARED }, &trusted), GET, "nobody keeps a synchronous message");
+    let later = Case { caller: Caller::Nonblocking, ..SHARED };
     assert_eq!(plan(&later, &trusted), PACKETS, "who does not wait has looked before");
-    assert_eq!(plan(&Facts { hoped: true, ..later }, &trusted), GET);
+    assert_eq!(plan(&Case { offered: true, ..later }, &trusted), GET);
 }
 
 #[test]
 fn in_an_exchange_the_receiver_copies_out_of_shared_memory() {
-    let exchange = Facts { caller: Caller::Nonblocking, pattern: Pattern::Exchange, ..SHARED };
+    let exchange = Case { caller: Caller::Nonblocking, pattern: Pattern::Exchange, ..SHARED };
     assert_eq!(plan(&exchange, &plain()), GET_KEPT, "a program may count on it to be buffered");
-    assert_eq!(plan(&Facts { size: EAGER + 1, ..exchange }, &plain()), GET, "not on a long one");
-    assert_eq!(plan(&Facts { standard: false, ..exchange }, &plain()), GET);
-    let call = Facts { caller: Caller::Call, ..exchange };
+    assert_eq!(plan(&Case { size: EAGER + 1, ..exchange }, &plain()), GET, "not on a long one");
+    assert_eq!(plan(&Case { standard: false, ..exchange }, &plain()), GET);
+    let call = Case { caller: Caller::Call, ..exchange };
     assert_eq!(plan(&call, &plain()), GET);
-    let left = Facts { pattern: Pattern::Left, ..exchange };
+    let left = Case { pattern: Pattern::Left, ..exchange };
     assert_eq!(plan(&left, &plain()), GET_KEPT);
     let column = Source::Shared { dense: false, sure: true };
-    assert_eq!(plan(&Facts { source: column, ..left }, &plain()), PACKETS, "blocks are copied by the sender");
-    assert_eq!(plan(&Facts { source: column, ..exchange }, &plain()), GET);
+    assert_eq!(plan(&Case { source: column, ..left }, &plain()), PACKETS, "blocks are copied by the sender");
+    assert_eq!(plan(&Case { source: column, ..exchange }, &plain()), GET);
 }
 
 #[test]
@@ -162,19 +239,19 @@ fn packets_are_chosen_where_they_have_proved_quicker() {
     let world = World { both: true, once: false, hope: Hope::Seen, ..plain() };
     for (facts, tried) in [
         (SHARED, "try Alone Dense"),
-        (Facts { caller: Caller::Call, ..SHARED }, "try Alone Dense"),
-        (Facts { caller: Caller::Call, pattern: Pattern::Exchange, ..SHARED }, "try Exchange Dense"),
-        (Facts { caller: Caller::Nonblocking, pattern: Pattern::Left, ..SHARED }, "try Left Dense"),
-        (Facts { caller: Caller::Nonblocking, ..SHARED }, "try Window Dense"),
-        (Facts { source: Source::Shared { dense: false, sure: true }, ..SHARED }, "try Alone InBlocks"),
+        (Case { caller: Caller::Call, ..SHARED }, "try Alone Dense"),
+        (Case { caller: Caller::Call, pattern: Pattern::Exchange, ..SHARED }, "try Exchange Dense"),
+        (Case { caller: Caller::Nonblocking, pattern: Pattern::Left, ..SHARED }, "try Left Dense"),
+        (Case { caller: Caller::Nonblocking, ..SHARED }, "try Window Dense"),
+        (Case { source: Source::Shared { dense: false, sure: true }, ..SHARED }, "try Alone InBlocks"),
     ] {
         let (plan, asked) = ask(&facts, &world);
         assert_eq!(plan, CHOSEN, "{facts:?}");
         assert!(asked.iter().any(|asked| asked == tried), "{facts:?}: {asked:?}");
         assert_ne!(self::plan(&facts, &World { once: true, ..world.clone() }), CHOSEN, "{facts:?}");
-        assert_eq!(self::plan(&Facts { full: true, ..facts }, &world), SendPlan::RndvPackets, "{facts:?}");
+        assert_eq!(self::plan(&Case { full: true, ..facts }, &world), SendPlan::RndvPackets, "{facts:?}");
     }
-    let window = Facts { caller: Caller::Nonblocking, size: EAGER + 1, ..SHARED };
+    let window = Case { caller: Caller::Nonblocking, size: EAGER + 1, ..SHARED };
     let (_, asked) = ask(&window, &world);
     assert!(!asked.contains(&"both".into()), "long windows are in no cache: {asked:?}");
     let one = World { waits: true, ..world };
@@ -187,13 +264,12 @@ fn private_memory_is_copied_by_the_kernel_for_one_that_waits() {
     assert_eq!(plan(&FACTS, &likely), KERNEL);
     assert_eq!(plan(&FACTS, &World { hope: Hope::No, ..likely.clone() }), PACKETS, "nobody waits");
     assert_eq!(plan(&FACTS, &World { hope: Hope::Trusted, ..likely.clone() }), SendPlan::RndvKernel(TRUSTED));
-    assert_eq!(plan(&Facts { caller: Caller::Nonblocking, ..FACTS }, &likely), KERNEL);
-    assert_eq!(plan(&Facts { standard: false, ..FACTS }, &likely), PACKETS);
+    assert_eq!(plan(&Case { caller: Caller::Nonblocking, ..FACTS }, &likely), KERNEL);
+    assert_eq!(plan(&Case { standard: false, ..FACTS }, &likely), PACKETS);
     assert_eq!(plan(&LONG, &likely), GET, "by both");
-    let exchange = Facts { caller: Caller::Nonblocking, pattern: Pattern::Exchange, ..FACTS };
-    let kept = Terms { kept: true, trusted: false };
-    assert_eq!(plan(&exchange, &likely), SendPlan::RndvKernel(kept));
-    assert_eq!(plan(&Facts { size: EAGER + 1, ..exchange }, &likely), KERNEL);
+    let exchange = Case { caller: Caller::Nonblocking, pattern: Pattern::Exchange, ..FACTS };
+    assert_eq!(plan(&exchange, &likely), SendPlan::RndvKernel(Unmatched::Kept));
+    assert_eq!(plan(&Case { size: EAGER + 1, ..exchange }, &likely), KERNEL);
 }
 
 #[test]
@@ -202,8 +278,85 @@ fn whether_the_kernel_copies_is_tried_where_it_is_close() {
     assert_eq!(plan(&FACTS, &close), KERNEL);
     let packets = World { once: false, ..close };
     assert_eq!(plan(&FACTS, &packets), PACKETS, "private memory leaves no choice that the receiver is told of");
-    let (_, asked) = ask(&Facts { caller: Caller::Call, ..FACTS }, &packets);
+    let (_, asked) = ask(&Case { caller: Caller::Call, ..FACTS }, &packets);
     assert_eq!(asked, ["kernel", "try Call ByKernel"]);
-    let exchange = Facts { pattern: Pattern::Exchange, ..LONG };
+    let exchange = Case { pattern: Pattern::Exchange, ..LONG };
     assert_eq!(plan(&exchange, &packets), SendPlan::RndvPackets, "what is tried is not left to the receiver");
+}
+
+/// The plan from the start, and what was asked for it.
+fn start(case: &Case, world: &World) -> (SendPlan, Vec<String>) {
+    let mut world = world.clone();
+    (send(&case.facts(), &mut world), world.asked)
+}
+
+#[test]
+fn a_short_message_passes_by_one_comparison() {
+    let mut path = ShortPath::new(81);
+    assert_eq!((path.plan_fast(80), path.plan_fast(81)), (Some(SendPlan::Inline), None));
+    path.set_open(false);
+    assert_eq!(path.plan_fast(0), None);
+    path.set_open(true);
+    assert_eq!(path.plan_fast(80), Some(SendPlan::Inline));
+    let short = Case { size: 4000, ..FACTS };
+    assert_eq!(
+        start(&short, &plain()),
+        (PACKETS, vec![]),
+        "below the shortest published receive nothing is asked either"
+    );
+}
+
+#[test]
+fn a_published_receive_is_delivered_into() {
+    let published = World { published: true, ..plain() };
+    let (plan, asked) = start(&FACTS, &published);
+    assert_eq!(plan, SendPlan::Deliver(CopyMode::ByDevice));
+    assert_eq!(asked[..2], ["locate Awaited", "receive"], "where it lies is asked first");
+    let (plan, asked) = start(&FACTS, &World { presumed: Some(false), ..published.clone() });
+    assert_eq!(plan, SendPlan::Deliver(CopyMode::ByDevice));
+    assert_eq!(asked[..2], ["receive", "locate Awaited"], "unless it is presumed");
+    let later = Case { caller: Caller::Nonblocking, ..FACTS };
+    let (_, asked) = start(&later, &published);
+    assert_eq!(asked[..2], ["receive", "locate Unknown"], "packets would do");
+    let longest = Case { size: 9 * EAGER, ..FACTS };
+    let (plan, asked) = start(&longest, &plain());
+    assert!(matches!(plan, SendPlan::Deliver(_)), "the device looks");
+    assert_eq!(asked[0], "locate Unknown");
+}
+
+#[test]
+fn the_copy_into_a_published_receive_is_the_one_that_proved_quicker() {
+    let world = World { published: true, both: true, ..plain() };
+    for (once, mode) in [(true, CopyMode::Single), (false, CopyMode::Packets)] {
+        assert_eq!(start(&FACTS, &World { once, ..world.clone() }).0, SendPlan::Deliver(mode));
+    }
+    let private = World { located: FACTS.source, once: false, ..world.clone() };
+    assert_eq!(start(&FACTS, &private).0, SendPlan::Deliver(CopyMode::ByDevice), "the costs tell");
+    let left = Case { caller: Caller::Nonblocking, pattern: Pattern::Left, ..FACTS };
+    let computes = World { both: false, ..world };
+    assert_eq!(start(&left, &computes).0, SendPlan::Deliver(CopyMode::Single), "the program computes meanwhile");
+}
+
+#[test]
+fn without_a_published_receive_the_message_goes_aside() {
+    assert_eq!(start(&FACTS, &plain()).0, PACKETS, "shared memory, and nobody waits");
+    let hoped = World { hope: Hope::Seen, presumed: Some(false), ..plain() };
+    let later = Case { caller: Caller::Nonblocking, ..FACTS };
+    assert_eq!(start(&later, &hoped).0, GET, "the receiver was seen to wait");
+    assert_eq!(start(&later, &World { hope: Hope::No, ..hoped }).0, PACKETS);
+    assert_eq!(start(&LONG, &World { located: FACTS.source, ..plain() }).0, GET);
+}
+
+#[test]
+fn a_network_takes_a_message_from_where_it_lies_if_that_pays() {
+    let zero_copy = SendPlan::EagerZeroCopy(Packets::Only);
+    let world = |zero_copy| World { zero_copy, ..plain() };
+    assert_eq!(plan(&FACTS, &world(ZeroCopy::Always)), zero_copy);
+    assert_eq!(plan(&FACTS, &world(ZeroCopy::Saves(50))), PACKETS, "the call would wait longer");
+    assert_eq!(plan(&FACTS, &world(ZeroCopy::Saves(200))), zero_copy);
+    let later = Case { caller: Caller::Nonblocking, ..FACTS };
+    assert_eq!(plan(&later, &world(ZeroCopy::Saves(50))), zero_copy, "the program waits later");
+    assert_eq!(plan(&Case { standard: false, ..FACTS }, &world(ZeroCopy::Always)), PACKETS);
+    assert_eq!(plan(&Case { size: 4000, ..FACTS }, &world(ZeroCopy::Always)), PACKETS);
+    assert_eq!(plan(&LONG, &world(ZeroCopy::Always)), GET);
 }

@@ -1,0 +1,121 @@
+//! How the bytes of a message move that waits at its sender, once a receive has matched it.
+//!
+//! The receiver has the request to send, and tries the plans of [`rendezvous`] in their order: a device may find that one of them is not possible, or
+//! not worth it. The last one always is.
+
+use crate::send::Source;
+
+/// Who moves the bytes, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RndvPlan {
+    /// There are none to move.
+    Empty,
+    /// The receiver has the kernel copy them, alone (CMA).
+    Kernel,
+    /// The receiver gets them from where they lie: a copy, or a read by its network card (RGET). A device may let the sender copy too.
+    Get,
+    /// The sender puts them where the receiver says that they belong (RPUT).
+    Put,
+    /// Both copy: the sender into packets, the receiver out of them.
+    Packets,
+}
+
+impl RndvPlan {
+    /// In the order in which they are tried.
+    const TRIED: [RndvPlan; 4] = [RndvPlan::Kernel, RndvPlan::Get, RndvPlan::Put, RndvPlan::Packets];
+}
+
+/// What is known of a message that waits at its sender.
+#[derive(Clone, Copy, Debug)]
+pub struct RndvFacts {
+    /// Bytes that the receive has room for.
+    pub bytes: usize,
+    /// Where they lie.
+    pub source: Source,
+    /// Where they belong, before anybody has asked whether it is shared or registered.
+    pub target: Source,
+    /// The sender wants the kernel to copy.
+    pub kernel: bool,
+    /// By a network, the receiver may get the bytes, or have the sender put them.
+    pub network_gets: bool,
+    pub network_puts: bool,
+    /// There is a device for single copies.
+    pub single_copy: bool,
+}
+
+impl RndvFacts {
+    fn allows(&self, plan: RndvPlan) -> bool {
+        let reaches = self.single_copy && self.source != Source::Opaque;
+        let registered = self.source == Source::Registered;
+        match plan {
+            RndvPlan::Empty => self.bytes == 0,
+            RndvPlan::Packets => self.bytes > 0,
+            _ if self.bytes == 0 || !reaches => false,
+            RndvPlan::Kernel => self.kernel && matches!(self.target, Source::Private { dense: true }),
+            RndvPlan::Get => self.target != Source::Opaque && (self.network_gets || !registered),
+            RndvPlan::Put => registered && self.network_puts,
+        }
+    }
+}
+
+/// The plans that are possible as far as is known, the best one first.
+pub fn rendezvous(facts: RndvFacts) -> impl Iterator<Item = RndvPlan> {
+    let empty = facts.allows(RndvPlan::Empty).then_some(RndvPlan::Empty);
+    empty.into_iter().chain(RndvPlan::TRIED.into_iter().filter(move |&plan| facts.allows(plan)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RndvPlan::*;
+
+    const FACTS: RndvFacts = RndvFacts {
+        bytes: 100_000,
+        source: Source::Private { dense: true },
+        target: Source::Private { dense: true },
+        kernel: false,
+        network_gets: true,
+        network_puts: true,
+        single_copy: true,
+    };
+
+    fn plans(facts: RndvFacts) -> Vec<RndvPlan> {
+        rendezvous(facts).collect()
+    }
+
+    #[test]
+    fn packets_are_always_possible() {
+        for bytes in [1, 100_000] {
+            for source in [Source::Opaque, Source::Registered, FACTS.source] {
+                for target in [Source::Opaque, FACTS.target] {
+                    for single_copy in [false, true] {
+                        let plans = plans(RndvFacts { bytes, source, target, single_copy, ..FACTS });
+                        assert_eq!(plans.last(), Some(&Packets));
+                        assert!(single_copy || plans.len() == 1);
+                    }
+                }
+            }
+        }
+        assert_eq!(plans(RndvFacts { bytes: 0, kernel: true, ..FACTS }), [Empty], "nothing is to be moved");
+    }
+
+    #[test]
+    fn inside_a_node_the_receiver_copies() {
+        assert_eq!(plans(FACTS), [Get, Packets]);
+        assert_eq!(plans(RndvFacts { kernel: true, ..FACTS }), [Kernel, Get, Packets]);
+        let column = Source::Private { dense: false };
+        assert_eq!(plans(RndvFacts { kernel: true, target: column, ..FACTS }), [Get, Packets], "in one piece");
+        assert_eq!(plans(RndvFacts { source: Source::Opaque, kernel: true, ..FACTS }), [Packets]);
+        let forced = RndvFacts { network_gets: false, network_puts: false, ..FACTS };
+        assert_eq!(plans(forced), [Get, Packets], "TERN_RENDEZVOUS is for networks");
+    }
+
+    #[test]
+    fn between_nodes_the_receiver_gets_or_the_sender_puts() {
+        let far = RndvFacts { source: Source::Registered, ..FACTS };
+        assert_eq!(plans(far), [Get, Put, Packets]);
+        assert_eq!(plans(RndvFacts { network_gets: false, ..far }), [Put, Packets]);
+        assert_eq!(plans(RndvFacts { network_puts: false, ..far }), [Get, Packets]);
+        assert_eq!(plans(RndvFacts { network_gets: false, network_puts: false, ..far }), [Packets]);
+    }
+}
