@@ -1,4 +1,27 @@
-//! The packets of the point-to-point protocols, and their headers.
+//! The packets of the point-to-point protocols, and their headers. Each kind has one meaning.
+//!
+//! | packet | sent by | says | answered by |
+//! |---|---|---|---|
+//! | `Eager` | sender | here is a message, whole or its beginning | nothing; `Ack` if it is synchronous |
+//! | `More` | sender | the next bytes of the last `Eager` message | nothing |
+//! | `Rts` | sender | request to send: a message waits here, in this memory | one of `Cts`, `Rtr`, `Join`, `Ats`, `AtsKept`, `AtsUnconfirmed` |
+//! | `RtsConfirm` | sender | whether the memory of an unconfirmed `Rts` was right | nothing; `Cts` if it was wrong and copied from |
+//! | `Cts` | receiver | clear to send: the first bytes are wanted in packets | `Data` |
+//! | `Data` | sender | the next bytes for a receive | nothing |
+//! | `Rtr` | receiver | ready to receive: put the first bytes into this memory | `Fin`, or `Data` if they cannot be put |
+//! | `Fin` | sender | the bytes of an `Rtr` are in their place | nothing |
+//! | `Join` | receiver | a copy has begun that the sender may take part in | nothing: the copy tells of its end |
+//! | `Ats` | receiver | acknowledges an `Rts`: the receive has the message | nothing |
+//! | `AtsKept` | receiver | acknowledges an `Rts`: no receive has matched, and the message is kept | nothing |
+//! | `AtsUnconfirmed` | receiver | acknowledges an `Rts`: the bytes are copied, and count once `RtsConfirm` says that they are right | nothing |
+//! | `Ack` | receiver | a synchronous message has matched | nothing |
+//! | `Cancel` | sender | take a message back that may not have matched | `Cancelled` |
+//! | `Cancelled` | receiver | whether the message was taken back | nothing |
+//! | `Missing` | sender | stands for a message that will not come | nothing |
+//! | `Full` | receiver | too much is kept here: send nothing without an `Rts` | nothing |
+//! | `Room` | receiver | that is over | nothing |
+//!
+//! Sender and receiver are those of the message. The same table stands in `docs/parts/messages.md`.
 
 use crate::{ANY_TAG, Pattern, Tuple};
 use tern_mcm::Header;
@@ -22,53 +45,60 @@ impl Synchronous {
     }
 }
 
-/// On what terms a message waits at its sender.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
-    /// The sender is sure of where it has told that its memory is; if not, [`Packet::Sure`] follows.
-    pub sure: bool,
-    /// It is, and counts on the message to be kept if no receive wants it yet.
-    pub kept: bool,
-    /// The message lies in private memory, and its receiver had better have the kernel copy it alone.
-    pub alone: bool,
+/// What a request to send says beside where the message lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RtsFlags {
+    /// The sender presumes where its memory lies: [`Packet::RtsConfirm`] follows.
+    pub unconfirmed: bool,
+    /// The sender counts on the message to be kept if no receive wants it yet. Never of an unconfirmed one.
+    pub may_buffer: bool,
+    /// The message lies in private memory, and the receiver had better have the kernel copy it alone (CMA).
+    pub cma_get: bool,
 }
 
-impl Terms {
-    pub const PLAIN: Terms = Terms { sure: true, kept: false, alone: false };
-
+impl RtsFlags {
     fn bits(self) -> u64 {
         let bit = |is: bool, bit: u64| if is { bit } else { 0 };
-        bit(!self.sure, PRESUMED) | bit(self.kept, KEPT) | bit(self.alone, ALONE)
+        bit(self.unconfirmed, UNCONFIRMED) | bit(self.may_buffer, MAY_BUFFER) | bit(self.cma_get, CMA_GET)
     }
 
-    fn of(bits: u64) -> Terms {
-        Terms { sure: bits & PRESUMED == 0, kept: bits & KEPT != 0, alone: bits & ALONE != 0 }
+    fn of(bits: u64) -> RtsFlags {
+        RtsFlags {
+            unconfirmed: bits & UNCONFIRMED != 0,
+            may_buffer: bits & MAY_BUFFER != 0,
+            cma_get: bits & CMA_GET != 0,
+        }
     }
 }
 
-/// What a packet is for.
+/// What a packet is for. `sender` and `receiver` are numbers of requests at the two processes; sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packet {
-    /// A message of `size` bytes, whole or its beginning. With `sync`, the sender's request to
-    /// acknowledge when it has matched. `chosen`: its receiver could have fetched it, and has it sooner so.
-    Eager { tuple: Tuple, size: u64, sync: Option<Synchronous>, chosen: bool },
-    /// The next bytes of the last eager message on this channel.
+    /// A message of `size` bytes, whole or its beginning, which is the payload. `sync`: the sender's request to acknowledge when it has matched.
+    /// `preferred`: the receiver could have fetched it, and has it sooner so.
+    Eager { tuple: Tuple, size: u64, sync: Option<Synchronous>, preferred: bool },
+    /// The payload has the next bytes of the last eager message on this channel.
     More,
-    /// Request to send: a message of `size` bytes that waits at the sender.
-    Rts { tuple: Tuple, size: u64, sender: Synchronous, terms: Terms },
-    /// Whether the place was right that the request to send has told.
-    Sure { sender: u32, right: bool },
-    /// Clear to send: the receiver wants the first `bytes` of it for its request `receiver`. None, and no request: it has copied them
-    /// from where its sender was not sure that they are.
+    /// A message of `size` bytes waits at the sender. The payload is the memory that it lies in ([`tern_mcm::Memory`]).
+    Rts { tuple: Tuple, size: u64, sender: Synchronous, flags: RtsFlags },
+    /// Whether the memory was right that an unconfirmed request to send has told.
+    RtsConfirm { sender: u32, right: bool },
+    /// The first `bytes` of the message, which are not 0, are wanted in packets.
     Cts { sender: u32, receiver: u32, bytes: u64 },
-    /// The same; the payload says where the receiver's memory is, if the sender can write there.
-    Put { sender: u32, receiver: u32, bytes: u64 },
-    /// The message of request `receiver` has been put into its memory.
+    /// The payload has the next bytes for a receive, of a message of `size` bytes.
+    Data { receiver: u32, size: u64 },
+    /// The first `bytes` of the message are wanted in the memory that the payload tells, if the sender can write there.
+    Rtr { sender: u32, receiver: u32, bytes: u64 },
+    /// They are there.
     Fin { receiver: u32 },
     /// The receiver has begun to copy the message, and the sender may take part in copy `number`.
     Join { sender: u32, number: u64 },
-    /// The next bytes for request `receiver`, of a message of `size` bytes.
-    Data { receiver: u32, size: u64 },
+    /// The receive has the message.
+    Ats { sender: u32 },
+    /// No receive has matched the message yet, and the receiver has a copy of it.
+    AtsKept { sender: u32 },
+    /// The receive has the bytes, from where the sender presumed them.
+    AtsUnconfirmed { sender: u32 },
     /// The synchronous send has matched.
     Ack { sender: u32 },
     /// Take back a message that may not have matched yet.
@@ -91,18 +121,22 @@ const DATA: u64 = 5;
 const ACK: u64 = 6;
 const CANCEL: u64 = 7;
 const CANCELLED: u64 = 8;
-const PUT: u64 = 9;
+const RTR: u64 = 9;
 const FIN: u64 = 10;
 const JOIN: u64 = 11;
 const FULL: u64 = 12;
 const ROOM: u64 = 13;
 const MISSING: u64 = 14;
-const SURE: u64 = 15;
+const RTS_CONFIRM: u64 = 15;
+const ATS: u64 = 16;
+const ATS_KEPT: u64 = 17;
+const ATS_UNCONFIRMED: u64 = 18;
+// Flags, above the kind.
 const SYNC: u64 = 1 << 8;
-const PRESUMED: u64 = 1 << 9;
-const KEPT: u64 = 1 << 10;
-const ALONE: u64 = 1 << 11;
-const CHOSEN: u64 = 1 << 12;
+const UNCONFIRMED: u64 = 1 << 9;
+const MAY_BUFFER: u64 = 1 << 10;
+const CMA_GET: u64 = 1 << 11;
+const PREFERRED: u64 = 1 << 12;
 
 #[inline]
 fn pair(low: u32, high: u32) -> u64 {
@@ -117,18 +151,21 @@ impl Packet {
             [first, pair(tuple.source as u32, tuple.tag as u32), size, id]
         };
         match *self {
-            Packet::Eager { ref tuple, size, sync, chosen } => {
-                let bits = if chosen { CHOSEN } else { 0 } | if sync.is_some() { SYNC } else { 0 };
+            Packet::Eager { ref tuple, size, sync, preferred } => {
+                let bits = if preferred { PREFERRED } else { 0 } | if sync.is_some() { SYNC } else { 0 };
                 with(EAGER | bits, tuple, size, sync.map_or(0, Synchronous::word))
             }
             Packet::More => [MORE, 0, 0, 0],
-            Packet::Rts { ref tuple, size, sender, terms } => with(RTS | terms.bits(), tuple, size, sender.word()),
-            Packet::Sure { sender, right } => [SURE, 0, right as u64, sender as u64],
+            Packet::Rts { ref tuple, size, sender, flags } => with(RTS | flags.bits(), tuple, size, sender.word()),
+            Packet::RtsConfirm { sender, right } => [RTS_CONFIRM, 0, right as u64, sender as u64],
             Packet::Cts { sender, receiver, bytes } => [CTS, 0, bytes, pair(sender, receiver)],
-            Packet::Put { sender, receiver, bytes } => [PUT, 0, bytes, pair(sender, receiver)],
+            Packet::Rtr { sender, receiver, bytes } => [RTR, 0, bytes, pair(sender, receiver)],
             Packet::Fin { receiver } => [FIN, 0, 0, receiver as u64],
             Packet::Join { sender, number } => [JOIN, 0, number, sender as u64],
             Packet::Data { receiver, size } => [DATA, 0, size, receiver as u64],
+            Packet::Ats { sender } => [ATS, 0, 0, sender as u64],
+            Packet::AtsKept { sender } => [ATS_KEPT, 0, 0, sender as u64],
+            Packet::AtsUnconfirmed { sender } => [ATS_UNCONFIRMED, 0, 0, sender as u64],
             Packet::Ack { sender } => [ACK, 0, 0, sender as u64],
             Packet::Cancel { ref tuple, sender } => with(CANCEL, tuple, 0, sender.into()),
             Packet::Cancelled { sender, success } => [CANCELLED, 0, success as u64, sender as u64],
@@ -141,8 +178,8 @@ impl Packet {
     /// True for a packet that ends send `request`: its receiver has the message, or has matched it.
     #[inline]
     pub fn ends(header: &Header, request: u32) -> bool {
-        let [kind, _, bytes, ids] = *header;
-        (kind == CTS && bytes == 0 || kind == ACK) && ids as u32 == request
+        let [kind, _, _, ids] = *header;
+        matches!(kind, ATS | ATS_KEPT | ATS_UNCONFIRMED | ACK) && ids as u32 == request
     }
 
     /// The tag of a message that is whole in its packet with `len` bytes of payload, asks for no
@@ -151,7 +188,7 @@ impl Packet {
     pub fn wanted(header: &Header, pattern: &Pattern, len: usize) -> Option<i32> {
         let [first, who, size, _] = *header;
         let tag = (who >> 32) as i32;
-        let wanted = first & !CHOSEN == EAGER | (pattern.context as u64) << 32
+        let wanted = first & !PREFERRED == EAGER | (pattern.context as u64) << 32
             && who as i32 == pattern.source
             && (tag == pattern.tag || pattern.tag == ANY_TAG)
             && size == len as u64;
@@ -160,8 +197,8 @@ impl Packet {
 
     /// Whether its sender has chosen packets for a message of one packet.
     #[inline]
-    pub fn is_chosen(header: &Header) -> bool {
-        header[0] & CHOSEN != 0
+    pub fn is_preferred(header: &Header) -> bool {
+        header[0] & PREFERRED != 0
     }
 
     #[inline]
@@ -174,16 +211,19 @@ impl Packet {
                 tuple,
                 size,
                 sync: (first & SYNC != 0).then_some(Synchronous::of(ids)),
-                chosen: first & CHOSEN != 0,
+                preferred: first & PREFERRED != 0,
             },
             MORE => Packet::More,
-            RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids), terms: Terms::of(first) },
-            SURE => Packet::Sure { sender: low, right: size != 0 },
+            RTS => Packet::Rts { tuple, size, sender: Synchronous::of(ids), flags: RtsFlags::of(first) },
+            RTS_CONFIRM => Packet::RtsConfirm { sender: low, right: size != 0 },
             CTS => Packet::Cts { sender: low, receiver: (ids >> 32) as u32, bytes: size },
-            PUT => Packet::Put { sender: low, receiver: (ids >> 32) as u32, bytes: size },
+            RTR => Packet::Rtr { sender: low, receiver: (ids >> 32) as u32, bytes: size },
             FIN => Packet::Fin { receiver: low },
             JOIN => Packet::Join { sender: low, number: size },
             DATA => Packet::Data { receiver: low, size },
+            ATS => Packet::Ats { sender: low },
+            ATS_KEPT => Packet::AtsKept { sender: low },
+            ATS_UNCONFIRMED => Packet::AtsUnconfirmed { sender: low },
             ACK => Packet::Ack { sender: low },
             CANCEL => Packet::Cancel { tuple, sender: low },
             CANCELLED => Packet::Cancelled { sender: low, success: size != 0 },
@@ -204,28 +244,31 @@ mod tests {
         let tuple = Tuple { context: 7, source: 3, tag: i32::MAX };
         let any = u32::MAX - 1;
         for packet in [
-            Packet::Eager { tuple, size: 1 << 40, sync: None, chosen: true },
-            Packet::Eager { tuple, size: 0, sync: Some(Synchronous { request: any, mark: 7 }), chosen: false },
+            Packet::Eager { tuple, size: 1 << 40, sync: None, preferred: true },
+            Packet::Eager { tuple, size: 0, sync: Some(Synchronous { request: any, mark: 7 }), preferred: false },
             Packet::More,
             Packet::Rts {
                 tuple,
                 size: u64::MAX,
                 sender: Synchronous { request: 5, mark: any },
-                terms: Terms { kept: true, alone: true, ..Terms::PLAIN },
+                flags: RtsFlags { may_buffer: true, cma_get: true, ..RtsFlags::default() },
             },
             Packet::Rts {
                 tuple,
                 size: 1,
                 sender: Synchronous { request: any, mark: 0 },
-                terms: Terms { sure: false, ..Terms::PLAIN },
+                flags: RtsFlags { unconfirmed: true, ..RtsFlags::default() },
             },
-            Packet::Sure { sender: any, right: true },
-            Packet::Sure { sender: 1, right: false },
+            Packet::RtsConfirm { sender: any, right: true },
+            Packet::RtsConfirm { sender: 1, right: false },
             Packet::Cts { sender: 1, receiver: any, bytes: 9 },
-            Packet::Put { sender: any, receiver: 1, bytes: 1 << 50 },
+            Packet::Rtr { sender: any, receiver: 1, bytes: 1 << 50 },
             Packet::Fin { receiver: any },
             Packet::Join { sender: any, number: u64::MAX },
             Packet::Data { receiver: any, size: 1 << 33 },
+            Packet::Ats { sender: any },
+            Packet::AtsKept { sender: any },
+            Packet::AtsUnconfirmed { sender: any },
             Packet::Ack { sender: any },
             Packet::Cancel { tuple, sender: 0 },
             Packet::Cancelled { sender: 2, success: true },
@@ -235,6 +278,42 @@ mod tests {
             Packet::Room,
         ] {
             assert_eq!(Packet::decode(&packet.encode()), packet);
+        }
+    }
+
+    /// The rows of a table, by the name in their first column.
+    fn rows(text: &str) -> Vec<String> {
+        let rows = text.lines().map(|line| line.trim_start_matches("//! ").trim());
+        let start = "| packet | sent by | says | answered by |";
+        rows.skip_while(|row| *row != start).take_while(|row| row.starts_with('|')).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_page_shows_the_table_of_packets() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/parts/messages.md");
+        let page = std::fs::read_to_string(page).expect("the page of messages is there");
+        let table = rows(include_str!("packet.rs"));
+        assert_eq!(table.len(), 2 + 18, "a row for each kind");
+        assert_eq!(rows(&page), table);
+    }
+
+    #[test]
+    fn what_ends_a_send_is_told_from_the_header() {
+        for packet in [
+            Packet::Ats { sender: 7 },
+            Packet::AtsKept { sender: 7 },
+            Packet::AtsUnconfirmed { sender: 7 },
+            Packet::Ack { sender: 7 },
+        ] {
+            assert!(Packet::ends(&packet.encode(), 7) && !Packet::ends(&packet.encode(), 8), "{packet:?}");
+        }
+        for packet in [
+            Packet::Cts { sender: 7, receiver: 7, bytes: 1 },
+            Packet::Rtr { sender: 7, receiver: 7, bytes: 1 },
+            Packet::Fin { receiver: 7 },
+            Packet::Join { sender: 7, number: 0 },
+        ] {
+            assert!(!Packet::ends(&packet.encode(), 7), "{packet:?}");
         }
     }
 }

@@ -212,17 +212,17 @@ impl Adi {
         if !self.is_peer(from) {
             return None;
         }
-        let (mut status, mut chosen) = (None, false);
+        let (mut status, mut preferred) = (None, false);
         self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };
             status = Some(data.fill(pattern.source, tag, payload, lies));
-            chosen = Packet::is_chosen(header);
+            preferred = Packet::is_preferred(header);
             tern_counters::received(payload.len());
             true
         });
         if let Some(Status { source, tag, bytes, .. }) = status {
             state.count_taken(from, &Tuple { context: pattern.context, source, tag });
-            state.note_packets(from, bytes, chosen);
+            state.note_packets(from, bytes, preferred);
         }
         status
     }

@@ -48,7 +48,8 @@ pub(crate) fn deliver(facts: &Facts, look: &mut impl Look) -> Result<CopyMode, A
     if locates && presumed {
         look.locate(purpose);
     }
-    if !locates && !(facts.is_short() && look.device_copies()) {
+    let is_known = locates || (facts.is_short() && look.device_copies());
+    if !is_known {
         look.locate(Purpose::Unknown);
     }
     Ok(copy_mode(facts, look))

@@ -357,7 +357,8 @@ fn of_shared(facts: &Facts, offered: bool, dense: bool, sure: bool, look: &mut i
     if !fetched {
         return Offer::Memory;
     }
-    Offer::Get(Unmatched::of(hope, in_place && facts.is_kept(dense)))
+    // What is kept cannot be asked for again when it turns out to be the wrong memory.
+    Offer::Get(Unmatched::of(hope, in_place && sure && facts.is_kept(dense)))
 }
 
 /// Whether one copy out of memory that the receiver sees has been sooner than packets. `None`: that is not tried.

@@ -1,5 +1,6 @@
 //! What arrives: packets, and the messages that no receive had matched.
 
+use super::rendezvous::Offer;
 use super::{Side, State};
 use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
@@ -141,7 +142,7 @@ impl State {
                 }
             }
             Body::Waiting { sender, source } => {
-                self.clear_to_send(request, from, &tuple, size, sender, &source, false);
+                self.answer(request, &Offer { from, tuple, size, sender, source: &source, cma_get: false });
             }
             Body::Own { request: own, mark } => {
                 let data = self.transfers.get(own).data.clone();
@@ -233,7 +234,9 @@ impl State {
         found
     }
 
-    fn eager(&mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<Synchronous>, chosen: bool, payload: &[u8]) {
+    fn eager(
+        &mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<Synchronous>, preferred: bool, payload: &[u8],
+    ) {
         let whole = payload.len() as u64 == size;
         if let Some(request) = self.match_arrival(from, &tuple) {
             if whole {
@@ -242,11 +245,11 @@ impl State {
                 self.begin(request, from, &tuple, size);
                 self.absorb(request, payload, self.payload);
                 self.incoming[from as usize] = Incoming::Transfer(request);
-                if !chosen {
+                if !preferred {
                     self.came_in_packets(from);
                 }
             }
-            self.note_packets(from, size, chosen);
+            self.note_packets(from, size, preferred);
             if let Some(sender) = sync {
                 self.acknowledge(from, request, sender);
             }
@@ -286,20 +289,18 @@ impl Sink for State {
     #[inline]
     fn packet(&mut self, from: Proc, header: &Header, payload: &[u8]) {
         match Packet::decode(header) {
-            Packet::Eager { tuple, size, sync, chosen } => self.eager(from, tuple, size, sync, chosen, payload),
+            Packet::Eager { tuple, size, sync, preferred } => self.eager(from, tuple, size, sync, preferred, payload),
             Packet::More => self.more(from, payload),
-            Packet::Rts { tuple, size, sender, terms } => {
-                if !terms.sure {
-                    self.expect_word(from, sender.request);
-                }
-                self.request_to_send(from, tuple, size, sender, payload, terms);
-            }
-            Packet::Sure { sender, right } => self.heard(from, sender, right),
-            Packet::Cts { sender, receiver, bytes } => self.clear(from, sender, receiver, bytes),
-            Packet::Put { sender, receiver, bytes } => self.put(from, sender, receiver, bytes, payload),
+            Packet::Rts { tuple, size, sender, flags } => self.rts(from, tuple, size, sender, flags, payload),
+            Packet::RtsConfirm { sender, right } => self.rts_confirm(from, sender, right),
+            Packet::Cts { sender, receiver, bytes } => self.cts(from, sender, receiver, bytes),
+            Packet::Data { receiver, size } => self.data(receiver, size, payload),
+            Packet::Rtr { sender, receiver, bytes } => self.rtr(from, sender, receiver, bytes, payload),
             Packet::Fin { receiver } => self.complete(receiver),
             Packet::Join { sender, number } => self.join(from, sender, number),
-            Packet::Data { receiver, size } => self.data(receiver, size, payload),
+            Packet::Ats { sender } => self.ats(from, sender),
+            Packet::AtsKept { sender } => self.ats_kept(from, sender),
+            Packet::AtsUnconfirmed { sender } => self.ats_unconfirmed(sender),
             Packet::Ack { sender } => self.advance_send(sender, true, false),
             Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),
             Packet::Cancelled { sender, success: true } => self.cancelled(sender),
@@ -339,7 +340,7 @@ impl Sink for State {
 
     fn undelivered(&mut self, peer: Proc, sender: u32, receiver: u32, room: u64) {
         let len = self.transfers.get(sender).data.len() as u64;
-        self.clear(peer, sender, receiver, len.min(room));
+        self.cts(peer, sender, receiver, len.min(room));
     }
 
     fn pulled(&mut self, receiver: u32) {

@@ -321,7 +321,7 @@ impl State {
     /// The receive `request`, which was published, has got a message of `size` bytes by another way
     /// than the stream: copied once, or in packets. Takes it out of matching and notes the size in its status.
     #[inline]
-    fn claimed(&mut self, request: u32, size: u64, once: bool) {
+    pub(super) fn claimed(&mut self, request: u32, size: u64, once: bool) {
         let transfer = self.transfers.get_mut(request);
         let Side::Receive { place, from, published, .. } = transfer.side else { unreachable!("a message for a send") };
         let Status { source, tag, .. } = transfer.status;
@@ -365,22 +365,5 @@ impl State {
         events::raise(events::Kind::Filled, [source as u64, tag as u64, bytes]);
         self.note_end(request);
         self.transfers.free(request);
-    }
-
-    /// The next bytes of a long message of `size` bytes.
-    pub(super) fn data(&mut self, request: u32, size: u64, payload: &[u8]) {
-        if let Side::Receive { published, .. } = self.transfers.get(request).side
-            && published.is_published()
-        {
-            // The first packet for a receive that was claimed to be filled so.
-            self.direct().forget(published.peer, published.slot());
-            counters::PUBLISHED_PACKETS.add(1);
-            self.claimed(request, size, false);
-            let room = self.transfers.get(request).data.len();
-            if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
-                *expected = room.min(size as usize);
-            }
-        }
-        self.absorb(request, payload, self.payload);
     }
 }

@@ -2,7 +2,7 @@
 //! published nothing. There is one copy as with a published receive, and nothing to be found out about the receiver's memory.
 //!
 //! Whether promoted memory is still where it was must be asked of the kernel where that does not tell by itself, which takes as long as
-//! copying 32 KiB. So a sender that waits and is not sure tells the place that it presumes (`Rts`), asks meanwhile, and tells what it has heard (`Sure`). Until then the
+//! copying 32 KiB. So a sender that waits and is not sure tells the place that it presumes (`Rts`), asks meanwhile, and tells what it has heard (`RtsConfirm`). Until then the
 //! receiver has bytes that may be the wrong ones. If they are, it asks for packets.
 
 use super::direct::key;
@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::{Data, Pattern, Proc, Tuple};
 use std::ops::RangeInclusive;
 use tern_counters as counters;
-use tern_mcm::{Memory, SpeculativeAddress, Pull};
+use tern_mcm::{Memory, SpeculativeAddress};
 use tern_policy::{self as policy, Backoff, Hope, Trust, rules};
 
 /// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
@@ -116,18 +116,19 @@ impl State {
     /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it.
     pub(super) fn is_hoped(&self, to: Proc, tuple: &Tuple, len: usize) -> bool {
         let key = key(tuple.context, tuple.source, tuple.tag);
-        self.suits_fetching(to, len, false) && self.direct().is_ready_to_receive(to, &key, self.streams[to as usize].sent())
+        self.suits_fetching(to, len, false)
+            && self.direct().is_ready_to_receive(to, &key, self.streams[to as usize].sent())
     }
 
     /// Tells the receiver of send `request` whether it was told the right place.
-    pub(super) fn make_sure(&mut self, to: Proc, request: u32, place: u64) {
+    pub(super) fn confirm(&mut self, to: Proc, request: u32, place: u64) {
         let right = self.direct().is_still(&self.transfers.get(request).data.memory(), place);
         counters::PRESUMED.add(1);
         if !right {
             counters::MISPLACED.add(1);
             self.fetching.misplaced.push(request);
         }
-        self.control(to, Packet::Sure { sender: request, right });
+        self.control(to, Packet::RtsConfirm { sender: request, right });
     }
 
     /// A send is answered, or taken back. True if its receiver was told the wrong place: its word that it has the message is not to
@@ -194,7 +195,8 @@ impl State {
         }
     }
 
-    fn was_fetched(&mut self, from: Proc) {
+    /// A message from `from` was fetched.
+    pub(super) fn was_fetched(&mut self, from: Proc) {
         if self.fetching.hoped == Some(from) {
             self.end_hope();
             self.fetching.peer(from).published.paid();
@@ -204,9 +206,7 @@ impl State {
     /// A sender will say whether its message is where it has told.
     pub(super) fn expect_word(&mut self, from: Proc, sender: u32) {
         // One that was taken back, and of which nobody has asked, may have left its word.
-        if let Some(at) = self.fetching.position(from, sender) {
-            self.fetching.unsure.swap_remove(at);
-        }
+        self.forget_word(from, sender);
         self.fetching.unsure.push(Unsure { from, sender, receiver: NONE, bytes: 0, wrong: false });
     }
 
@@ -221,24 +221,23 @@ impl State {
         }
     }
 
-    /// What has come of the attempt of receive `receiver` to get at the `bytes` bytes of a message: true when it has copied them, and
-    /// the sender has not said yet that they are the right ones.
-    pub(super) fn awaits_word(&mut self, from: Proc, sender: u32, receiver: u32, bytes: u64, pull: Pull) -> bool {
-        if pull == Pull::Done {
-            self.was_fetched(from);
-        }
+    /// Receive `receiver` has copied the `bytes` bytes of a message: true when the sender has not said yet that they are the right ones.
+    pub(super) fn awaits_word(&mut self, from: Proc, sender: u32, receiver: u32, bytes: u64) -> bool {
         let Some(at) = self.fetching.position(from, sender) else { return false };
-        if pull != Pull::Done {
-            self.fetching.unsure.swap_remove(at);
-            return false;
-        }
         let unsure = &mut self.fetching.unsure[at];
         (unsure.receiver, unsure.bytes) = (receiver, bytes);
         true
     }
 
+    /// The bytes of a message come otherwise: what its sender says of its place does not matter any more.
+    pub(super) fn forget_word(&mut self, from: Proc, sender: u32) {
+        if let Some(at) = self.fetching.position(from, sender) {
+            self.fetching.unsure.swap_remove(at);
+        }
+    }
+
     /// The sender of a message says whether it is where it has told.
-    pub(super) fn heard(&mut self, from: Proc, sender: u32, right: bool) {
+    pub(super) fn rts_confirm(&mut self, from: Proc, sender: u32, right: bool) {
         let Some(at) = self.fetching.position(from, sender) else { return };
         let Unsure { receiver, bytes, .. } = self.fetching.unsure[at];
         if receiver == NONE && !right {

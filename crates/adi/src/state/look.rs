@@ -212,7 +212,8 @@ impl RecvLook for Receiving<'_> {
 
     fn presumed(&mut self) -> Option<bool> {
         let memory = self.data.memory();
-        let SpeculativeAddress { place, sure } = memory.is_dense().then(|| self.state.direct().speculative_address(&memory)).flatten()?;
+        let SpeculativeAddress { place, sure } =
+            memory.is_dense().then(|| self.state.direct().speculative_address(&memory)).flatten()?;
         self.presumed = sure.then_some(Memory { place, ..memory });
         Some(sure)
     }

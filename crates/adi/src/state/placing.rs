@@ -11,7 +11,9 @@ impl State {
     /// matches its receive then.
     pub(super) fn place_payload(&mut self, from: Proc, header: &Header, len: usize) -> Option<Place> {
         let request = match Packet::decode(header) {
-            Packet::Eager { tuple, size, sync, chosen } => self.match_ahead(from, &tuple, size, sync, chosen, len)?,
+            Packet::Eager { tuple, size, sync, preferred } => {
+                self.match_ahead(from, &tuple, size, sync, preferred, len)?
+            }
             Packet::More => match self.incoming[from as usize] {
                 Incoming::Transfer(request) => request,
                 _ => return None,
@@ -35,7 +37,7 @@ impl State {
 
     /// Matches an eager message of which the first packet is on its way, with `len` bytes, if it then has its place.
     fn match_ahead(
-        &mut self, from: Proc, tuple: &Tuple, size: u64, sync: Option<Synchronous>, chosen: bool, len: usize,
+        &mut self, from: Proc, tuple: &Tuple, size: u64, sync: Option<Synchronous>, preferred: bool, len: usize,
     ) -> Option<u32> {
         let found = self.transfers.get(self.matching.find_posted(tuple)?);
         if matches!(found.side, Side::Receive { published, .. } if published.is_published()) {
@@ -47,7 +49,7 @@ impl State {
         if (len as u64) < size {
             self.incoming[from as usize] = Incoming::Transfer(request);
         }
-        self.note_packets(from, size, chosen);
+        self.note_packets(from, size, preferred);
         if let Some(sender) = sync {
             self.acknowledge(from, request, sender);
         }

@@ -4,7 +4,7 @@ use super::arrive::{Arrival, Body};
 use super::look::{Sending, source};
 use super::outbox::{Outgoing, PIECE};
 use super::{Exchanges, Side, State, Transfer};
-use crate::packet::{Packet, Synchronous, Terms};
+use crate::packet::{Packet, RtsFlags, Synchronous};
 use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
@@ -92,9 +92,13 @@ impl State {
                 Unmatched::Waits
             }
         };
-        // Where nothing is offered, nothing is presumed.
-        let (sure, alone) = (sure || memory.is_opaque(), matches!(plan, SendPlan::RndvKernel(_)));
-        let request = self.request_send(to, tuple, data, memory, Terms { sure, kept: unmatched.is_kept(), alone });
+        let flags = RtsFlags {
+            // Where nothing is offered, nothing is presumed.
+            unconfirmed: !sure && !memory.is_opaque(),
+            may_buffer: unmatched.is_kept(),
+            cma_get: matches!(plan, SendPlan::RndvKernel(_)),
+        };
+        let request = self.request_send(to, tuple, data, memory, flags);
         if unmatched == Unmatched::KeptTrusted {
             self.trust(request);
         }
@@ -104,16 +108,16 @@ impl State {
     /// Starts a send in packets.
     #[inline]
     fn send_packets(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, packets: Packets) -> Sent {
-        let chosen = packets == Packets::Preferred;
+        let preferred = packets == Packets::Preferred;
         if mode == SendMode::Standard {
-            return self.send_eager(to, tuple, data, chosen);
+            return self.send_eager(to, tuple, data, preferred);
         }
         let size = data.len();
         let request = self.new_send(to, tuple, data);
         count_eager(size);
         self.mark_send(request, true, true);
         let sync = Some(Synchronous { request, mark: self.mark });
-        let packet = Packet::Eager { tuple, size: size as u64, sync, chosen };
+        let packet = Packet::Eager { tuple, size: size as u64, sync, preferred };
         self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
         self.flush(to);
         Sent::Pending(crate::Request(request))
@@ -141,7 +145,7 @@ impl State {
             // The longer way looks at what has come.
             return false;
         }
-        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None, chosen: false }.encode();
+        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None, preferred: false }.encode();
         // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
         let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
         let gone = self.mcm.send_short(to, &header, bytes);
@@ -155,9 +159,9 @@ impl State {
 
     /// The whole message goes now, without a request, if there is room.
     #[inline]
-    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data, chosen: bool) -> Sent {
+    fn send_eager(&mut self, to: Proc, tuple: Tuple, data: Data, preferred: bool) -> Sent {
         let size = data.len();
-        let header = Packet::Eager { tuple, size: size as u64, sync: None, chosen }.encode();
+        let header = Packet::Eager { tuple, size: size as u64, sync: None, preferred }.encode();
         let (mut first, mut sent) = (Some(header), 0);
         let gone = self.outboxes[to as usize].queue.is_empty() && self.send_pieces(to, &data, &mut first, &mut sent);
         match self.short.plan_fast(size) {
@@ -180,15 +184,15 @@ impl State {
     /// Sends from where the data lies, or in packets that are copied if something is in the way. The buffer is free when the request is done.
     #[cold]
     fn send_zero_copy(&mut self, to: Proc, tuple: Tuple, data: Data, packets: Packets) -> Sent {
-        let chosen = packets == Packets::Preferred;
-        match self.lend(to, tuple, &data, chosen) {
+        let preferred = packets == Packets::Preferred;
+        match self.lend(to, tuple, &data, preferred) {
             Some(request) => Sent::Pending(crate::Request(request)),
-            None => self.send_eager(to, tuple, data, chosen),
+            None => self.send_eager(to, tuple, data, preferred),
         }
     }
 
     /// Has the network send from where the data lies; `None` when it does not, or something waits before it.
-    fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, chosen: bool) -> Option<u32> {
+    fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, preferred: bool) -> Option<u32> {
         let Data::Bytes(base, len) = *data else { return None };
         if !self.outboxes[to as usize].queue.is_empty() {
             return None;
@@ -196,7 +200,7 @@ impl State {
         let request = self.new_send(to, tuple, data.clone());
         // Cut like what is copied: the receiver copies one packet out while the next is on its way.
         let piece = self.mcm.piece(to).unwrap_or(PIECE);
-        let first = Packet::Eager { tuple, size: len as u64, sync: None, chosen }.encode();
+        let first = Packet::Eager { tuple, size: len as u64, sync: None, preferred }.encode();
         let cut = Cut { first, rest: Packet::More.encode(), len: piece };
         // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`).
         let lent = unsafe { self.mcm.send_from(to, &cut, std::slice::from_raw_parts(base, len), request) };

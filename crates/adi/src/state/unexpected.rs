@@ -3,7 +3,7 @@
 use super::outbox::Outgoing;
 use super::{Arrival, State};
 use crate::Proc;
-use crate::packet::{Packet, Synchronous, Terms};
+use crate::packet::{Packet, RtsFlags, Synchronous};
 use crate::unexpected::BESIDE;
 use std::ops::Range;
 use tern_counters as counters;
@@ -110,7 +110,7 @@ impl State {
             unreachable!("a message begins with its tuple")
         };
         let sender = sync.unwrap_or(Synchronous { request, mark: 0 });
-        let packet = Packet::Rts { tuple, size, sender, terms: Terms::PLAIN };
+        let packet = Packet::Rts { tuple, size, sender, flags: RtsFlags::default() };
         Outgoing::Located(packet.encode(), Memory::opaque(size as usize))
     }
 

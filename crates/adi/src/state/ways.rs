@@ -21,11 +21,11 @@ impl State {
         len > 0 && self.ways[from as usize].of(len) == Some(Way::ChosenPackets) && rules::LEAVE_CHOSEN.applies()
     }
 
-    /// A message of `len` bytes has come in packets for a receive that waited for it; `chosen`: by its sender.
+    /// A message of `len` bytes has come in packets for a receive that waited for it; `preferred`: by its sender, to one copy.
     #[inline]
-    pub fn note_packets(&mut self, from: Proc, len: u64, chosen: bool) {
+    pub fn note_packets(&mut self, from: Proc, len: u64, preferred: bool) {
         if len >= self.direct_from as u64 {
-            self.note_way(from, len, if chosen { Way::ChosenPackets } else { Way::Packets });
+            self.note_way(from, len, if preferred { Way::ChosenPackets } else { Way::Packets });
         }
     }
 }

@@ -229,6 +229,8 @@ fn in_an_exchange_the_receiver_copies_out_of_shared_memory() {
     assert_eq!(plan(&call, &plain()), GET);
     let left = Case { pattern: Pattern::Left, ..exchange };
     assert_eq!(plan(&left, &plain()), GET_KEPT);
+    let presumed = Source::Shared { dense: true, sure: false };
+    assert_eq!(plan(&Case { source: presumed, offered: true, ..left }, &plain()), GET, "only what is sure is kept");
     let column = Source::Shared { dense: false, sure: true };
     assert_eq!(plan(&Case { source: column, ..left }, &plain()), PACKETS, "blocks are copied by the sender");
     assert_eq!(plan(&Case { source: column, ..exchange }, &plain()), GET);

@@ -1,0 +1,24 @@
+//! Both processes copy one message: the receiver has begun, and the sender takes part if it waits in the library. Whether that is worth it, the
+//! device finds when it is asked to [get](super::get) the message.
+
+use crate::Proc;
+use crate::packet::Packet;
+use crate::state::State;
+use tern_mcm::Pull;
+
+impl State {
+    /// Tells the sender that it may take part in copy `number`.
+    pub(super) fn ask_to_join(&mut self, from: Proc, sender: u32, number: u64) {
+        self.control(from, Packet::Join { sender, number });
+    }
+
+    /// `Join`: the receiver copies the message, and this side may help.
+    pub(in crate::state) fn join(&mut self, from: Proc, request: u32, number: u64) {
+        // Both have the kernel copy from the address: the place does not matter any more.
+        self.end_misplaced(request);
+        let source = self.transfers.get(request).data.memory();
+        if self.direct().join(from, &source, number, request) == Pull::Done {
+            self.advance_send(request, true, true);
+        }
+    }
+}
