@@ -4,7 +4,7 @@
 //! about to publish.
 
 use crate::copies::Copied;
-use crate::send::{Aside, Facts, Look, Pattern, Purpose, Source, one_copy};
+use crate::facts::{Aside, Facts, Look, Pattern, Purpose, Source, one_copy};
 
 /// How a message gets into a published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -36,6 +36,7 @@ mod account;
 mod backoff;
 mod copies;
 mod deliver;
+mod facts;
 mod habit;
 mod lending;
 mod order;
@@ -54,6 +55,7 @@ pub use account::{Account, break_even};
 pub use backoff::{Backoff, SharedBackoff};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message};
 pub use deliver::CopyMode;
+pub use facts::{Aside, Caller, Facts, Hope, Likely, Look, Pattern, Purpose, Source, ZeroCopy};
 pub use habit::Habits;
 pub use lending::LendingTrials;
 pub use order::Order;
@@ -61,10 +63,7 @@ pub use receive::{RecvFacts, RecvLook, RecvPlan, fetches, receive, receive_locat
 pub use rendezvous::{RndvFacts, RndvPlan, rendezvous};
 pub use round::Round;
 pub use rounds::{Gauge, Kinds, Rounds, Trials};
-pub use send::{
-    Aside, Caller, Facts, Hope, Likely, Look, Packets, Pattern, Purpose, SendPlan, ShortPath, Source, Unmatched,
-    ZeroCopy, aside, send,
-};
+pub use send::{Packets, SendPlan, ShortPath, Unmatched, aside, send};
 pub use streak::Streak;
 pub use trial::{JointTrial, Trial};
 pub use trust::Trust;

@@ -3,7 +3,7 @@
 //! The receiver has the request to send, and tries the plans of [`rendezvous`] in their order: a device may find that one of them is not possible, or
 //! not worth it. The last one always is.
 
-use crate::send::Source;
+use crate::facts::Source;
 
 /// Who moves the bytes, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Plans of sends, by made-up facts and costs.
 
 use super::*;
+use crate::facts::Purpose;
 
 const EAGER: usize = 64 << 10;
 
