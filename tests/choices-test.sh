@@ -14,9 +14,9 @@ failed=0
 # costs NAME EAGER PIPE CMA MAPPED: the same nanoseconds for every size.
 costs() {
     {
-        echo "tern-costs 3"
+        echo "tern-costs 4"
         echo "origin a test"
-        for place in cache node machine; do
+        for place in smt l2 l3 numa machine; do
             echo "$place packet 1"
             for warmth in warm cold; do
                 for mover in eager pipe cma cma-push cma-both mapped mapped-push mapped-both; do
@@ -54,7 +54,7 @@ for file in "$costs"/*; do
 done
 
 echo "-- a file of nonsense"
-printf 'tern-costs 3\ncache packet -1\n' > "$costs/nonsense"
+printf 'tern-costs 4\nl3 packet -1\n' > "$costs/nonsense"
 TERN_COSTS="$costs/nonsense" TERN_EXPLAIN=1 "$prefix/bin/mpiexec" -n 2 \
     "$TERN_TEST_DIR/p2p_order" > "$costs/log" 2>&1 || failed=1
 wanted="TERN_COSTS: $costs/nonsense: line 2: \"-1\" is not a time in nanoseconds; using default"

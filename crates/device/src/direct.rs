@@ -380,8 +380,8 @@ pub trait Direct {
         false
     }
 
-    /// Whether a collective with a root had better go by a region of the root's; `peer` is another member.
-    fn advise(&self, _peer: u32, _group: &Group) -> Advice {
+    /// Whether a collective with a root had better go by a region of the root's. `members` are all of it, this process too.
+    fn advise(&self, _members: &[u32], _group: &Group) -> Advice {
         Advice::default()
     }
 

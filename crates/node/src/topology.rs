@@ -34,6 +34,8 @@ fn closeness(system: &Path, cores: &[usize]) -> Vec<usize> {
 pub struct Neighbours {
     /// Those of the same processor core.
     pub siblings: Vec<usize>,
+    /// Those that share its cache of level 2.
+    pub l2: Vec<usize>,
     /// Those that share its last cache.
     pub cache: Vec<usize>,
     /// Those of the same NUMA node.
@@ -47,10 +49,9 @@ impl Neighbours {
     }
 
     fn read(system: &Path, core: usize) -> Neighbours {
-        let list = |index: usize| {
-            let file = cpu(system, core).join(format!("cache/index{index}/shared_cpu_list"));
-            Some(parse_list(&read(&file)?))
-        };
+        let file = |index: usize, name: &str| cpu(system, core).join(format!("cache/index{index}/{name}"));
+        let list = |index: usize| Some(parse_list(&read(&file(index, "shared_cpu_list"))?));
+        let is_l2 = |index: usize| read(&file(index, "level")).is_some_and(|level| level == "2");
         let online = read(&system.join("node/online")).unwrap_or_default();
         let mut nodes = parse_list(&online).into_iter().map(|number| {
             let file = system.join(format!("node/node{number}/cpulist"));
@@ -58,6 +59,11 @@ impl Neighbours {
         });
         Neighbours {
             siblings: siblings(system, core),
+            l2: (0..)
+                .take_while(|&index| file(index, "level").exists())
+                .find(|&index| is_l2(index))
+                .and_then(list)
+                .unwrap_or_default(),
             cache: (0..).map_while(list).last().unwrap_or_default(),
             node: nodes.find(|node| node.contains(&core)).unwrap_or_default(),
         }
@@ -282,8 +288,11 @@ mod tests {
         }
         let around = Neighbours::read(&root, 3);
         assert_eq!(around.siblings, [3, 7]);
+        assert_eq!(around.l2, [0; 0], "no cache is said to be of level 2");
         assert_eq!(around.cache, [1, 3, 5, 7]);
         assert_eq!(around.node, [1, 3, 5, 7]);
+        std::fs::write(root.join("cpu/cpu3/cache/index1/level"), "2\n").unwrap();
+        assert_eq!(Neighbours::read(&root, 3).l2, [1, 3, 5, 7]);
         std::fs::remove_dir_all(root).unwrap();
         let nowhere = Neighbours::read(Path::new("/dev/null/none"), 0);
         assert_eq!(nowhere, Neighbours::default());

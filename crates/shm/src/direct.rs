@@ -14,8 +14,8 @@ use crate::segment::Occupation;
 use crate::single_copy::RegionAccess;
 use chunks::{copy_part, count_mapped};
 use deliver::{Filled, Readiness, Way};
-use std::cell::{Cell, OnceCell, RefCell};
-use std::ops::{Range, RangeInclusive};
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{
@@ -24,19 +24,15 @@ use tern_device::{
 };
 use tern_policy::Gauge;
 use tern_settings::Mechanism;
-use tern_tune::{By, Chooser, Costs, Places, Transfer};
+use tern_tune::{
+    By, ByPlacement, Chooser, Costs, FETCHED, FETCHED_FROM, FETCHED_SURELY, Placement, Places, Recency, Transfer,
+};
 
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
 
 /// Longest message that goes without asking to a peer that waits: for longer ones the handshake does not count.
 const MOST_AHEAD: usize = 512 << 10;
-
-/// Messages that a receiver which waits had better copy alone: shorter ones are as soon there in packets, of longer ones two processes
-/// copy so much more than one that they have time to ask the kernel where their memory lies.
-pub const FETCHED: RangeInclusive<usize> = tern_tune::FETCHED_FROM as usize..=64 << 10;
-/// The longest where the kernel need not be asked.
-pub const FETCHED_SURELY: usize = 32 << 10;
 
 /// What this process has published and what it delivers.
 pub struct State {
@@ -60,9 +56,11 @@ pub struct State {
     /// See [`Direct::ahead`].
     ahead: usize,
     /// See [`Direct::packets_below`]: of private memory, of shared memory.
-    packets_below: [OnceCell<usize>; 2],
+    packets_below: [ByPlacement<usize>; 2],
     /// From which length on see [`Direct::suits_kernel`].
-    kernel_from: OnceCell<usize>,
+    kernel_from: ByPlacement<usize>,
+    /// Of own memory.
+    recency: RefCell<Recency>,
     pending: RefCell<Vec<Pending>>,
     /// What the targets of long messages are.
     gauge: RefCell<Gauge>,
@@ -95,7 +93,8 @@ impl State {
             posted: (0..processes).map(|_| AtomicBool::new(false)).collect(),
             checked: memcheck::is_running(),
             packets_below: Default::default(),
-            kernel_from: OnceCell::new(),
+            kernel_from: ByPlacement::default(),
+            recency: RefCell::default(),
             pending: RefCell::default(),
             gauge: RefCell::default(),
         }
@@ -171,12 +170,13 @@ impl Direct for Shm {
             (false, false) if !self.copies(peer) => return usize::MAX,
             _ => {}
         }
-        *self.direct.packets_below[usize::from(shared)].get_or_init(|| self.find_packets_below(peer, shared))
+        let placement = self.placement(peer);
+        self.direct.packets_below[usize::from(shared)].of(placement, || self.find_packets_below(placement, shared))
     }
 
     fn fetches(&self, peer: u32, len: usize, sure: bool) -> bool {
-        let most = if sure { FETCHED_SURELY } else { *FETCHED.end() };
-        (*FETCHED.start()..=most).contains(&len)
+        let most = if sure { FETCHED_SURELY } else { FETCHED };
+        (FETCHED_FROM as usize..=most).contains(&len)
             && self.is_home(peer)
             && !self.is_crowded()
             && len >= self.packets_below(peer, true)
@@ -187,7 +187,10 @@ impl Direct for Shm {
     }
 
     fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
-        let from = || *self.direct.kernel_from.get_or_init(|| self.find_kernel_from(peer));
+        let from = || {
+            let placement = self.placement(peer);
+            self.direct.kernel_from.of(placement, || self.find_kernel_from(placement))
+        };
         if !self.is_home(peer) || self.is_crowded() || len < from() {
             return Likely::No;
         }
@@ -230,7 +233,7 @@ impl Direct for Shm {
         if memory.is_opaque() || !self.is_home(peer) {
             memory
         } else {
-            self.direct.access.locate(memory, quiet, purpose)
+            self.direct.access.locate(memory, quiet, purpose, self.placement(peer))
         }
     }
 
@@ -306,10 +309,13 @@ impl Direct for Shm {
         unsafe { self.direct.access.copy(peer, own, theirs, direction) }
     }
 
-    fn advise(&self, peer: u32, group: &Group) -> Advice {
-        if !self.is_home(peer) {
+    fn advise(&self, members: &[u32], group: &Group) -> Advice {
+        if !members.iter().all(|&member| self.is_home(member)) {
             return Advice::default();
         }
+        // It is over when the last one has copied.
+        let others = members.iter().filter(|&&member| member != self.me);
+        let placement = others.map(|&member| self.placement(member)).max().unwrap_or(Placement::L3);
         let group = tern_tune::collective::Group {
             others: group.others as u64,
             len: group.len as u64,
@@ -317,7 +323,7 @@ impl Direct for Shm {
             writes: group.writes,
             shared: group.shared,
             cores: u64::from(self.cores()),
-            placement: self.placement(peer),
+            placement,
         };
         let advice = group.advise(self.direct.costs(), self.direct.chooser.asked());
         Advice { region: advice.region, sure: advice.sure }

@@ -14,7 +14,7 @@ impl Shm {
         let kernel = self.direct.access.kernel_copies_here();
         let own = tern_node::affinity();
         let facts = Facts {
-            placement: tern_tune::placements(&own).first().copied().unwrap_or(Placement::Cache),
+            placement: tern_tune::placements(&own).first().copied().unwrap_or(Placement::L3),
             crowded: self.segment.geometry.processes > self.cores(),
             push: kernel,
             pull: kernel,

@@ -2,12 +2,11 @@
 //! kernel.
 
 use crate::declared::Declarations;
-use crate::direct::{FETCHED, FETCHED_SURELY};
 use crate::memcheck;
 use crate::segment::{Node, Process, Segment};
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
@@ -16,7 +15,7 @@ use tern_device::{Direction, Memory, Purpose, Run as Piece, SpeculativeAddress};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_settings::Mechanism;
-use tern_tune::{Chooser, Placement};
+use tern_tune::{Chooser, Costs, Placement, Thresholds};
 
 /// Shortest block that the kernel is asked to copy: it takes some time for each.
 const KERNEL_BLOCK: u64 = 4 << 10;
@@ -52,12 +51,22 @@ impl Exposed {
     }
 }
 
-/// Lengths of messages that waiting receivers fetch, between cores that share a cache ([`Direct::fetches`](tern_device::Direct::fetches)).
-/// `sure`: the kernel tells where memory lies.
-fn fetched(chooser: &Chooser, sure: bool) -> RangeInclusive<usize> {
-    let most = if sure { FETCHED_SURELY } else { *FETCHED.end() };
-    let least = chooser.packets_below(Placement::Cache, true, false, most as u64);
-    usize::try_from(least).unwrap_or(usize::MAX).max(*FETCHED.start())..=most
+/// What promotion costs and saves between processes of a placement, in the order of [`Purpose`]. `told`: the kernel tells where memory lies.
+fn promotion(
+    costs: &Rc<Costs>, asked: Mechanism, placement: Placement, told: bool,
+) -> [tern_region::promote::Costs; 4] {
+    let fetched = Thresholds { costs, asked, placement }.fetched(told);
+    [
+        costs.promotion(placement, true),
+        costs.promotion_for_awaited(placement, fetched),
+        costs.promotion_for_exchanges(placement),
+        costs.promotion_for_collectives(placement),
+    ]
+}
+
+/// The number of such a use, as the promoter knows it.
+fn way(placement: Placement, purpose: Purpose) -> usize {
+    4 * placement as usize + purpose as usize
 }
 
 /// Whether the kernel tells what this process unmaps, so that promoted memory need not be looked up.
@@ -99,16 +108,15 @@ impl RegionAccess {
         let told = tells();
         let mut costs = chooser.costs().clone();
         if told {
-            costs.lookup = 0.0;
+            Rc::make_mut(&mut costs).lookup = 0.0;
         }
-        let mut promoter = Promoter::new(heap.clone(), policy, costs.promotion(Placement::Cache, true));
+        let mut ways =
+            Placement::ALL.into_iter().flat_map(|placement| promotion(&costs, chooser.asked(), placement, told));
+        let mut promoter = Promoter::new(heap.clone(), policy, ways.next().expect("the first of all"));
+        ways.for_each(|costs| promoter.add_costs(costs));
         if told {
             promoter.tell_me();
         }
-        // In the order of `Purpose`.
-        promoter.add_costs(costs.promotion_for_awaited(Placement::Cache, fetched(chooser, told)));
-        promoter.add_costs(costs.promotion_for_exchanges(Placement::Cache));
-        promoter.add_costs(costs.promotion_for_collectives(Placement::Cache));
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
         promoter.set_quiesce(crate::fork::quiesce);
         promoter.set_processes(segment.geometry.processes);
@@ -130,13 +138,13 @@ impl RegionAccess {
     }
 
     /// Finds out where own memory lies in the shared file, if it does, and counts the use of memory
-    /// that does not. `quiet`: no other transfer is under way.
-    pub fn locate(&self, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
+    /// that does not, by a transfer with a process of that placement. `quiet`: no other transfer is under way.
+    pub fn locate(&self, memory: Memory, quiet: bool, purpose: Purpose, placement: Placement) -> Memory {
         let (low, len) = memory.span();
         let start = memory.address.wrapping_add_signed(low) as *const u8;
         let place = self.heap.place(start, len as usize).or_else(|| {
             self.exposed.quiet.set(quiet);
-            self.promoter.borrow_mut().used_for(start, len as usize, memory.len as usize, purpose as usize)
+            self.promoter.borrow_mut().used_for(start, len as usize, memory.len as usize, way(placement, purpose))
         });
         if let Some(declarations) = &self.declarations {
             declarations.declare(start as u64, len, false);

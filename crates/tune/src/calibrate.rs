@@ -33,6 +33,9 @@ const MOVERS: [Mover; 7] = {
 /// What a packet costs beside the way of its cache line: making it, matching, taking it apart.
 const HANDLING: f64 = 40.0;
 
+/// So many placements share the time that there is. Where there are more, it takes longer.
+const WHOLE: usize = 3;
+
 /// Memory below which nothing is measured: it takes 16 MiB, and must not take them from others.
 const MEMORY: u64 = 256 << 20;
 
@@ -60,7 +63,7 @@ pub fn calibrate(cores: &[usize], budget: Duration, rounds: u32) -> Result<Calib
     if pairs.is_empty() {
         return Err("there is only one core".into());
     }
-    let share = budget / pairs.len() as u32;
+    let share = budget / pairs.len().min(WHOLE) as u32;
     let mut found: Vec<(Placement, Vec<Found>)> = pairs.iter().map(|(placement, _)| (*placement, Vec::new())).collect();
     for _ in 0..rounds.max(1) {
         for ((_, pair), (_, rounds)) in pairs.iter().zip(&mut found) {
@@ -100,7 +103,9 @@ fn conclude(found: Vec<(Placement, Found)>) -> Calibration {
         let told = (*measured == placement).then_some(&mut gaps);
         costs.paces[placement as usize] = pace(found, default.pace(*measured), told).further(ratio);
     }
-    if let Some((_, found)) = found.first() {
+    // Threads of one core hinder each other.
+    let apart = found.iter().find(|(placement, _)| *placement != Placement::Smt);
+    if let Some((_, found)) = apart.or(found.first()) {
         let single = |measured: Option<f64>, figure: &mut f64| {
             if let Some(ns) = measured {
                 *figure = ns;

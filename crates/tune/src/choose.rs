@@ -152,7 +152,7 @@ impl Default for Situation {
             pull: false,
             eager: true,
             block: 0,
-            placement: Placement::Cache,
+            placement: Placement::L3,
             warmth: Warmth::Warm,
             crowded: false,
         }

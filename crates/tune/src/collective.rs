@@ -111,7 +111,7 @@ mod tests {
         writes: false,
         shared: false,
         cores: 4,
-        placement: Placement::Cache,
+        placement: Placement::L3,
     };
 
     /// A byte takes so many nanoseconds by the kernel, and 1 in any other way.

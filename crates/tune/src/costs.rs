@@ -1,31 +1,66 @@
 //! What things cost on this machine.
 
 use crate::Curve;
+use std::cell::OnceCell;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 use tern_region::promote::Reuse;
+
+/// Classes of placement.
+pub const CLASSES: usize = 5;
 
 /// How two cores stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Placement {
-    /// They share a cache (the last level).
-    Cache,
+    /// They are threads of one processor core, or one such thread.
+    Smt,
+    /// They share a cache of level 2.
+    L2,
+    /// They share the cache of the last level only. So are taken those of which nothing is known.
+    L3,
     /// They share a NUMA node, but no cache.
-    Node,
+    Numa,
     /// They are on different NUMA nodes.
     Machine,
 }
 
 impl Placement {
     /// All, nearest first.
-    pub const ALL: [Placement; 3] = [Placement::Cache, Placement::Node, Placement::Machine];
+    pub const ALL: [Placement; CLASSES] =
+        [Placement::Smt, Placement::L2, Placement::L3, Placement::Numa, Placement::Machine];
 
     /// The name in files and tables.
     pub fn name(self) -> &'static str {
         match self {
-            Placement::Cache => "cache",
-            Placement::Node => "node",
+            Placement::Smt => "smt",
+            Placement::L2 => "l2",
+            Placement::L3 => "l3",
+            Placement::Numa => "numa",
             Placement::Machine => "machine",
         }
+    }
+
+    /// What two cores that stand so have in common, for the user.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Placement::Smt => "are threads of one processor core",
+            Placement::L2 => "share a cache of level 2",
+            Placement::L3 => "share a cache",
+            Placement::Numa => "share a NUMA node",
+            Placement::Machine => "are on different NUMA nodes",
+        }
+    }
+}
+
+/// What is known by class of placement, one value for each, made at the first question.
+#[derive(Debug, Default)]
+pub struct ByPlacement<T>([OnceCell<T>; CLASSES]);
+
+impl<T: Copy> ByPlacement<T> {
+    /// The value of this class.
+    #[inline]
+    pub fn of(&self, placement: Placement, find: impl FnOnce() -> T) -> T {
+        *self.0[placement as usize].get_or_init(find)
     }
 }
 
@@ -121,7 +156,7 @@ impl Pace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Costs {
     /// By [`Placement`].
-    pub paces: [Pace; 3],
+    pub paces: [Pace; CLASSES],
     /// R: to turn a private buffer of that size into shared memory in place.
     pub promote: Curve,
     /// V: to look up whether a promoted buffer still is what it was.
@@ -155,7 +190,7 @@ impl Costs {
 
     /// What promotion costs, and what it saves a message between processes of this placement, for
     /// the rule of [`tern_region::promote`]. `cma`: whether the kernel copies private memory.
-    pub fn promotion(&self, placement: Placement, cma: bool) -> tern_region::promote::Costs {
+    pub fn promotion(self: &Rc<Costs>, placement: Placement, cma: bool) -> tern_region::promote::Costs {
         let costs = self.clone();
         self.promotion_that_saves(placement, cma, move |len| costs.saved(placement, Warmth::Warm, len, cma))
     }
@@ -163,7 +198,7 @@ impl Costs {
     /// The same of a message whose caller waits for it. Those of a length in `fetched` the receiver copies alone, while its sender looks
     /// up where they lie; what is sent from there by calls that do not wait goes as any other.
     pub fn promotion_for_awaited(
-        &self, placement: Placement, fetched: RangeInclusive<usize>,
+        self: &Rc<Costs>, placement: Placement, fetched: RangeInclusive<usize>,
     ) -> tern_region::promote::Costs {
         let costs = self.clone();
         self.promotion_that_saves(placement, true, move |len| {
@@ -176,14 +211,14 @@ impl Costs {
 
     /// The same of an exchange of messages between two processes: each copies once, what comes in, where it would copy twice,
     /// what goes out as well, which do not overlap as those of one message do; but the messages do not go at once.
-    pub fn promotion_for_exchanges(&self, placement: Placement) -> tern_region::promote::Costs {
+    pub fn promotion_for_exchanges(self: &Rc<Costs>, placement: Placement) -> tern_region::promote::Costs {
         let costs = self.clone();
         let asking = self.publishing(placement) + 2.0 * self.pace(placement).packet;
         self.promotion_that_saves(placement, true, move |len| costs.saved_of_two(placement, len) - asking)
     }
 
     /// The same of a call in which each process copies what comes in out of the memory of the others, which know where it lies.
-    pub fn promotion_for_collectives(&self, placement: Placement) -> tern_region::promote::Costs {
+    pub fn promotion_for_collectives(self: &Rc<Costs>, placement: Placement) -> tern_region::promote::Costs {
         let costs = self.clone();
         self.promotion_that_saves(placement, true, move |len| costs.saved_of_two(placement, len))
     }
@@ -191,11 +226,11 @@ impl Costs {
     /// `saved`: where the memory is in the caches. Where it has left them nearly all of what the ways differ in is gone: to write to the memory
     /// and to read from it takes the time.
     fn promotion_that_saves(
-        &self, placement: Placement, cma: bool, saved: impl Fn(usize) -> f64 + 'static,
+        self: &Rc<Costs>, placement: Placement, cma: bool, saved: impl Fn(usize) -> f64 + 'static,
     ) -> tern_region::promote::Costs {
-        let (promote, costs) = (self.promote.clone(), self.clone());
+        let (all, costs) = (self.clone(), self.clone());
         tern_region::promote::Costs {
-            promote: Box::new(move |len| promote.at(len as u64)),
+            promote: Box::new(move |len| all.promote.at(len as u64)),
             saved: Box::new(move |len, reuse| match reuse {
                 Reuse::Soon => saved(len),
                 Reuse::Late => costs.saved(placement, Warmth::Cold, len, cma).min(saved(len)),
@@ -236,7 +271,7 @@ mod tests {
     /// What promotion costs, and all movers, in cache and off cache, but the receiver's copy of what it has mapped.
     fn costs(promote: f64, lookup: f64, all: [f64; 2], mapped: [f64; 2]) -> Costs {
         let mut costs = Costs { promote: flat(promote), lookup, ..Costs::default() };
-        let movers = &mut costs.paces[Placement::Cache as usize].movers;
+        let movers = &mut costs.paces[Placement::L3 as usize].movers;
         movers.fill(all.map(flat));
         movers[Mover::Mapped as usize] = mapped.map(flat);
         costs
@@ -245,7 +280,7 @@ mod tests {
     #[test]
     fn promotion_pays_after_r_over_c_minus_v_uses() {
         let mut costs = Costs { promote: flat(1000.0), lookup: 10.0, ..Costs::default() };
-        let pace = &mut costs.paces[Placement::Cache as usize];
+        let pace = &mut costs.paces[Placement::L3 as usize];
         for (mover, ns) in [
             (Mover::Pipe, 150.0),
             (Mover::Cma, 120.0),
@@ -256,7 +291,8 @@ mod tests {
         ] {
             pace.movers[mover as usize] = [flat(ns), flat(ns)];
         }
-        let uses = |costs: &Costs, cma| costs.promotion(Placement::Cache, cma).break_even(1 << 16, Reuse::Soon);
+        let uses =
+            |costs: &Costs, cma| Rc::new(costs.clone()).promotion(Placement::L3, cma).break_even(1 << 16, Reuse::Soon);
         // R / (C - V) is 1000 / (120 - 40 - 10) and 1000 / (150 - 40 - 10).
         assert_eq!(uses(&costs, true), Some(15));
         assert_eq!(uses(&costs, false), Some(11));
@@ -266,12 +302,12 @@ mod tests {
 
     #[test]
     fn what_has_left_the_caches_saves_what_it_saves_there() {
-        let costs = costs(100_000.0, 0.0, [15_000.0, 30_000.0], [5000.0, 28_000.0]);
+        let costs = Rc::new(costs(100_000.0, 0.0, [15_000.0, 30_000.0], [5000.0, 28_000.0]));
         let ways = [
-            costs.promotion(Placement::Cache, true),
-            costs.promotion_for_awaited(Placement::Cache, 1..=1 << 20),
-            costs.promotion_for_exchanges(Placement::Cache),
-            costs.promotion_for_collectives(Placement::Cache),
+            costs.promotion(Placement::L3, true),
+            costs.promotion_for_awaited(Placement::L3, 1..=1 << 20),
+            costs.promotion_for_exchanges(Placement::L3),
+            costs.promotion_for_collectives(Placement::L3),
         ];
         for way in ways {
             assert!(way.break_even(1 << 16, Reuse::Soon).is_some_and(|uses| uses < 20));
@@ -280,19 +316,35 @@ mod tests {
     }
 
     #[test]
+    fn promotion_pays_by_what_a_pair_shares() {
+        let mut costs = costs(1000.0, 0.0, [1000.0; 2], [1000.0; 2]);
+        for (placement, saved) in Placement::ALL.into_iter().zip([10.0, 20.0, 50.0, 100.0, 500.0]) {
+            let pace = &mut costs.paces[placement as usize];
+            pace.movers.fill([flat(1000.0), flat(1000.0)]);
+            pace.movers[Mover::Mapped as usize] = [flat(1000.0 - saved), flat(1000.0 - saved)];
+        }
+        let costs = Rc::new(costs);
+        let uses = |placement| costs.promotion(placement, true).break_even(1 << 16, Reuse::Soon);
+        assert_eq!(Placement::ALL.map(uses), [101, 51, 21, 11, 3].map(Some), "R / C, and one use more");
+    }
+
+    #[test]
     fn what_is_fetched_pays_for_no_look_up() {
-        let costs = costs(1000.0, 80.0, [150.0; 2], [100.0; 2]);
-        let awaited = costs.promotion_for_awaited(Placement::Cache, 1000..=2000);
+        let costs = Rc::new(costs(1000.0, 80.0, [150.0; 2], [100.0; 2]));
+        let awaited = costs.promotion_for_awaited(Placement::L3, 1000..=2000);
         assert_eq!(
             [999, 1000, 2000, 2001].map(|len| awaited.break_even(len, Reuse::Soon)),
             [None, Some(21), Some(21), None]
         );
         // Other calls that send from there may save more than the fetch does: R / (150 - 10 - V).
-        let mut both = costs.clone();
-        both.paces[Placement::Cache as usize].movers[Mover::MappedBoth as usize] = [flat(10.0), flat(10.0)];
-        assert_eq!(both.promotion_for_awaited(Placement::Cache, 1000..=2000).break_even(1000, Reuse::Soon), Some(17));
+        let mut both = Costs::clone(&costs);
+        both.paces[Placement::L3 as usize].movers[Mover::MappedBoth as usize] = [flat(10.0), flat(10.0)];
+        assert_eq!(
+            Rc::new(both).promotion_for_awaited(Placement::L3, 1000..=2000).break_even(1000, Reuse::Soon),
+            Some(17)
+        );
         // R / (2 * 150 - 100 - V).
-        assert_eq!(costs.promotion_for_collectives(Placement::Cache).break_even(1000, Reuse::Soon), Some(9));
-        assert_eq!(costs.promotion_for_exchanges(Placement::Cache).break_even(1000, Reuse::Soon), None);
+        assert_eq!(costs.promotion_for_collectives(Placement::L3).break_even(1000, Reuse::Soon), Some(9));
+        assert_eq!(costs.promotion_for_exchanges(Placement::L3).break_even(1000, Reuse::Soon), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Costs for machines that were not measured: those of one that was, an AMD EPYC (Zen 4)
-//! with Linux 6.18. Other placements than that of cores that share a cache are guessed from it.
+//! with Linux 6.18. It had pairs of cores that share a cache of level 3. What shares more is taken to cost as much, and what shares less is
+//! guessed from it.
 
 use crate::{Costs, Curve, Pace};
 
@@ -92,7 +93,7 @@ impl Default for Costs {
         };
         let mut costs = Costs {
             vectors: false,
-            paces: [near.clone(), near.further(1.5), near.further(2.5)],
+            paces: [near.clone(), near.clone(), near.clone(), near.further(1.5), near.further(2.5)],
             promote: curve(&[(0, 250_000.0), (64 * K, 290_000.0), (256 * K, 380_000.0), (M, 820_000.0)]),
             lookup: 530.0,
             piece: 4.0,

@@ -6,7 +6,7 @@ use tern_settings::Mechanism;
 
 use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
 use crate::collective::{Advice, Group};
-use crate::{Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
+use crate::{Costs, Placement, Situation, Stage, Thresholds, Transfer, Warmth, choose};
 
 /// What is the same for all messages between two processes.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +50,7 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
          map: a copy between pages that both have mapped, cma: a copy by the kernel; send, recv,\n\
          both: who copies. Warm buffers in one piece.\n\
          Costs: {}\n",
-        match facts.placement {
-            Placement::Cache => "share a cache",
-            Placement::Node => "share a NUMA node",
-            Placement::Machine => "are on different NUMA nodes",
-        },
+        facts.placement.describe(),
         match facts.crowded {
             true => ", with more ranks than cores",
             false => "",
@@ -104,7 +100,43 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
     if facts.members > 2 {
         regions(&mut text, costs, facts);
     }
+    classes(&mut text, costs, facts);
     text
+}
+
+/// From which lengths on a way pays, by what the cores of two processes share.
+fn classes(text: &mut String, costs: &Costs, facts: &Facts) {
+    let _ = writeln!(
+        text,
+        "\nThresholds by what the cores of two processes share; * is the class of the tables above. A receive that is waited for is\n\
+         published from these lengths on, for which packets take longer, in shared and in private memory; a receiver that waits\n\
+         fetches such lengths alone; and from the last length on the kernel is tried. - is never."
+    );
+    let _ = writeln!(
+        text,
+        "{:>9}{:>11}{:>10}{:>10}{:>18}{:>10}",
+        "class", "packet us", "shared", "private", "fetched", "kernel"
+    );
+    for placement in Placement::ALL {
+        let thresholds = Thresholds { costs, asked: facts.asked, placement };
+        let length = |least: u64| if least == u64::MAX { "-".into() } else { bytes(least) };
+        let fetched = thresholds.fetched(true);
+        let fetched = match fetched.is_empty() {
+            true => "-".into(),
+            false => format!("{} .. {}", bytes(*fetched.start() as u64), bytes(*fetched.end() as u64)),
+        };
+        let private = if facts.push { thresholds.packets_below(false, true, facts.eager_limit) } else { u64::MAX };
+        let kernel = if facts.pull { thresholds.kernel_fetches_from() } else { u64::MAX };
+        let _ = writeln!(
+            text,
+            "{:>9}{:>11.2}{:>10}{:>10}{fetched:>18}{:>10}",
+            format!("{}{}", if placement == facts.placement { "*" } else { "" }, placement.name()),
+            costs.pace(placement).packet / 1e3,
+            length(thresholds.packets_below(true, false, facts.eager_limit)),
+            length(private),
+            length(kernel)
+        );
+    }
 }
 
 /// What a root decides by of collectives that may go by a region of its memory.
@@ -199,7 +231,7 @@ mod tests {
     use crate::{Curve, Mover};
 
     const FACTS: Facts = Facts {
-        placement: Placement::Cache,
+        placement: Placement::L3,
         crowded: false,
         push: true,
         pull: true,
@@ -271,6 +303,19 @@ mod tests {
         assert_eq!(row(&facts).matches('*').count(), 3);
         let pipe = row(&Facts { asked: Mechanism::Pipe, pull: false, push: false, ..facts });
         assert_eq!((pipe.matches(" -").count(), pipe.contains('?')), (3, false), "{pipe}");
+    }
+
+    #[test]
+    fn classes_and_their_thresholds_are_told() {
+        let mut costs = Costs::default();
+        costs.paces[Placement::Machine as usize].packet = 1e6;
+        let text = explain(&costs, &FACTS);
+        let (_, classes) = text.split_once("\nThresholds by what the cores of two processes share").expect("a heading");
+        let rows: Vec<&str> = classes.lines().skip(4).collect();
+        let names: Vec<&str> = rows.iter().map(|row| row.split_whitespace().next().unwrap()).collect();
+        assert_eq!(names, ["smt", "l2", "*l3", "numa", "machine"]);
+        assert!(rows[2].contains(" KiB"), "{}", rows[2]);
+        assert!(rows[4].contains("1000.00") && rows[4].contains(" - "), "nothing pays so far away: {}", rows[4]);
     }
 
     #[test]

@@ -19,12 +19,14 @@ impl Machine {
             text.lines().next().unwrap_or("unknown").to_owned()
         };
         Machine(format!(
-            "{}, microcode {}; Linux {} {}; cores {} (cache {}, node {} of {})",
+            "{}, microcode {}; Linux {} {}; cores {} (core {}, l2 {}, cache {}, node {} of {})",
             processor(),
             first_line("/sys/devices/system/cpu/cpu0/microcode/version"),
             system.release().to_string_lossy(),
             system.machine().to_string_lossy(),
             tern_node::list(cores),
+            tern_node::list(&around.siblings),
+            tern_node::list(&around.l2),
             tern_node::list(&around.cache),
             tern_node::list(&around.node),
             first_line("/sys/devices/system/node/online"),
@@ -83,8 +85,8 @@ mod tests {
     fn the_name_of_the_file_follows_from_the_machine() {
         let machine = |text: &str| Machine(text.into());
         // Known answers of FNV-1a.
-        assert_eq!(machine("").file(), "costs3-cbf29ce484222325");
-        assert_eq!(machine("foobar").file(), "costs3-85944171f73967e8");
+        assert_eq!(machine("").file(), "costs4-cbf29ce484222325");
+        assert_eq!(machine("foobar").file(), "costs4-85944171f73967e8");
         assert_ne!(machine("one").file(), machine("two").file());
     }
 

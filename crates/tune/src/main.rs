@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use tern_region::promote::Reuse;
@@ -92,13 +93,15 @@ fn run(options: &Options) -> Result<String, String> {
         }
         false => measure(&machine, &cores, options.rounds, options.output.as_deref(), &mut text)?,
     };
-    for placement in tern_tune::placements(&cores) {
+    let costs = Rc::new(costs);
+    let placements = tern_tune::placements(&cores);
+    for &placement in &placements {
         table(&mut text, &costs, placement);
         if options.explain {
             let _ = write!(text, "\n{}", explain(&costs, &facts(placement)));
         }
     }
-    figures(&mut text, &costs);
+    figures(&mut text, &costs, &placements);
     Ok(text)
 }
 
@@ -148,8 +151,8 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
     for (warmth, state) in [(Warmth::Warm, "in cache"), (Warmth::Cold, "off cache")] {
         let _ = write!(
             text,
-            "\nCores of the same {}, {state}: microseconds (GB/s). A packet takes {:.2}.\n{:>8}",
-            placement.name(),
+            "\nCores that {}, {state}: microseconds (GB/s). A packet takes {:.2}.\n{:>8}",
+            placement.describe(),
             pace.packet / 1e3,
             "size"
         );
@@ -171,7 +174,7 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
 }
 
 /// The figures that no table has.
-fn figures(text: &mut String, costs: &Costs) {
+fn figures(text: &mut String, costs: &Rc<Costs>, placements: &[Placement]) {
     let _ = write!(
         text,
         "\nMore for each piece of a message: {:.0} ns, {:.0} ns by the kernel\n\
@@ -186,15 +189,19 @@ fn figures(text: &mut String, costs: &Costs) {
     for (name, size) in [("64 KiB", 1usize << 16), ("1 MiB", 1 << 20)] {
         let _ = write!(
             text,
-            "To share a private buffer of {name}: {:.0} us, pays after ",
+            "To share a private buffer of {name}: {:.0} us, pays after",
             costs.promote.at(size as u64) / 1e3
         );
-        let promotion = costs.promotion(Placement::Cache, true);
-        let [soon, late] = [Reuse::Soon, Reuse::Late].map(|reuse| match promotion.break_even(size, reuse) {
-            Some(uses) => uses.to_string(),
-            None => "no number of".to_owned(),
-        });
-        let _ = writeln!(text, "{soon} uses in cache, {late} off cache");
+        for &placement in placements {
+            let promotion = costs.promotion(placement, true);
+            let [soon, late] = [Reuse::Soon, Reuse::Late].map(|reuse| match promotion.break_even(size, reuse) {
+                Some(uses) => uses.to_string(),
+                None => "no number of".to_owned(),
+            });
+            let _ =
+                write!(text, "\n  {soon} uses in cache, {late} off cache, between cores that {}", placement.describe());
+        }
+        text.push('\n');
     }
 }
 

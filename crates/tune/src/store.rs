@@ -103,7 +103,7 @@ pub fn measure(machine: &Machine, cores: &[usize], budget: Duration, rounds: u32
 /// Whether two cores that are said to share a cache did. The cores of a virtual machine move; while
 /// they are far apart, two that pass on lines take many times as long as one that only reads.
 fn is_plausible(costs: &Costs) -> bool {
-    let at = |mover| costs.pace(Placement::Cache).at(mover, Warmth::Warm, 256 << 10);
+    let at = |mover| costs.pace(Placement::L3).at(mover, Warmth::Warm, 256 << 10);
     at(Mover::Pipe) < 5.0 * at(Mover::Mapped)
 }
 

@@ -2,32 +2,29 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use tern_node::clock;
 use tern_policy::{Rounds, Trial, rules};
 use tern_settings::Mechanism;
 
-use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
+use crate::thresholds::Thresholds;
 use crate::{Choice, Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// Sizes are told apart in four steps per power of two, from 256 B to 16 MiB.
 const CLASSES: usize = 64;
 const FIRST: u32 = 8;
 /// Bits of a situation without its size.
-const BITS: u32 = 14;
+const BITS: u32 = 15;
 /// A cell that was not computed yet.
 const EMPTY: u8 = 0;
 /// A cell whose choice is made by trying.
 const CONTESTED: u8 = u8::MAX;
 
-/// The smallest message that could go otherwise than in packets, and one from which on nothing changes.
-const SMALLEST: u64 = 4 << 10;
-const LARGEST: u64 = 16 << 20;
-
 /// Chooses for one process. Cells are computed when they are first asked for; the costs are read
 /// then too, so that making a `Chooser` costs nothing.
 pub struct Chooser {
-    costs: OnceCell<Costs>,
+    costs: OnceCell<Rc<Costs>>,
     load: fn() -> Costs,
     asked: Mechanism,
     /// By situation and class of size: number of the transfer plus one. Zeros, so the kernel
@@ -60,8 +57,8 @@ impl Chooser {
     }
 
     /// The costs in use.
-    pub fn costs(&self) -> &Costs {
-        self.costs.get_or_init(self.load)
+    pub fn costs(&self) -> &Rc<Costs> {
+        self.costs.get_or_init(|| Rc::new((self.load)()))
     }
 
     /// How to move a message. Sizes and blocks are rounded to their class first, see
@@ -114,37 +111,18 @@ impl Chooser {
         self.contests.borrow_mut().rounds.end_round();
     }
 
-    /// Messages of fewer bytes go sooner in packets, at once, than into a receive that is published for them while its owner
-    /// waits; `shared`: both buffers are; `kernel`: it copies between the two. `u64::MAX`: all that go at once, up to `eager`.
+    /// See [`Thresholds::packets_below`].
     pub fn packets_below(&self, placement: Placement, shared: bool, kernel: bool, eager: u64) -> u64 {
-        let situation = |size| Situation {
-            size,
-            stage: Stage::Published,
-            source_shared: shared,
-            target_shared: shared,
-            push: kernel,
-            placement,
-            ..Situation::default()
-        };
-        let sizes = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= eager);
-        let pays = |size: u64, choice: Choice| match self.asked {
-            Mechanism::Auto => choice.pays_to_publish(size, self.costs().publishing(placement)),
-            _ => choice.transfer.by().is_some(),
-        };
-        sizes.into_iter().find(|&size| pays(size, self.explain(&situation(size)))).unwrap_or(u64::MAX)
+        self.thresholds(placement).packets_below(shared, kernel, eager)
     }
 
-    /// From so many bytes on a message between private memories may be there sooner if a receiver that waits has the kernel copy it
-    /// alone than in packets: both ways should be tried. `u64::MAX`: never.
+    /// See [`Thresholds::kernel_fetches_from`].
     pub fn kernel_fetches_from(&self, placement: Placement) -> u64 {
-        let longer = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= LARGEST);
-        let longer = longer.skip_while(|&size| size < FETCHED_BY_KERNEL_FROM);
-        let mut sizes = std::iter::once(FETCHED_BY_KERNEL_FROM).chain(longer);
-        let pays = |&size: &u64| match self.asked {
-            Mechanism::Auto => may_fetch_by_kernel(self.costs(), placement, size),
-            asked => matches!(asked, Mechanism::Cma | Mechanism::Module),
-        };
-        sizes.find(pays).unwrap_or(u64::MAX)
+        self.thresholds(placement).kernel_fetches_from()
+    }
+
+    fn thresholds(&self, placement: Placement) -> Thresholds<'_> {
+        Thresholds { costs: self.costs(), asked: self.asked, placement }
     }
 
     /// The mechanism that was asked for.
@@ -191,7 +169,7 @@ fn block_class(block: u64) -> usize {
 }
 
 /// The situation with size and block replaced by those that stand for their class.
-fn rounded(situation: &Situation) -> Situation {
+pub(crate) fn rounded(situation: &Situation) -> Situation {
     Situation {
         size: middle(class(situation.size)),
         block: [0, 16, 256, 4096][block_class(situation.block)],
@@ -225,6 +203,7 @@ fn index(situation: &Situation) -> usize {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::{By, Curve, Mover};
     use std::collections::HashMap;
 
     #[test]
@@ -242,19 +221,6 @@ pub(crate) mod tests {
         for number in 0..CLASSES {
             assert_eq!(class(middle(number)), number);
         }
-    }
-
-    #[test]
-    fn packets_end_where_a_published_receive_is_sooner() {
-        let load = || Costs::default();
-        let below =
-            |asked, shared, kernel| Chooser::new(load, asked).packets_below(Placement::Cache, shared, kernel, 64 << 10);
-        let shared = below(Mechanism::Auto, true, false);
-        assert!((8 << 10..=64 << 10).contains(&shared), "{shared}");
-        assert_eq!(below(Mechanism::Auto, false, false), u64::MAX, "there is no other way");
-        assert_eq!(below(Mechanism::Mapped, true, true), 4 << 10, "what was asked for is possible");
-        assert_eq!(below(Mechanism::Cma, false, true), 4 << 10);
-        assert_eq!(below(Mechanism::Pipe, true, true), u64::MAX);
     }
 
     /// Every situation that the table tells apart, at one size.
@@ -294,6 +260,36 @@ pub(crate) mod tests {
                 assert_eq!(other, None, "{situation:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_near_and_a_far_peer_go_ways_of_their_own() {
+        // The kernel's copy is the cheaper one between the sockets only, and of cold memory.
+        let load = || {
+            let mut costs = Costs::default();
+            let line = |slope: f64| Curve::new(vec![(0, 0.0), (1 << 30, slope * f64::from(1 << 30))]).expect("a curve");
+            for placement in Placement::ALL {
+                let far = placement == Placement::Machine;
+                let movers = &mut costs.paces[placement as usize].movers;
+                movers.fill(if far { [line(100.0), line(100.0)] } else { [line(1.0), line(1000.0)] });
+                movers[Mover::CmaPush as usize] = [line(10.0), line(10.0)];
+            }
+            costs
+        };
+        let chooser = Chooser::new(load, Mechanism::Auto);
+        let situation = Situation {
+            size: 1 << 20,
+            stage: Stage::Published,
+            other_waits: false,
+            eager: false,
+            push: true,
+            target_shared: true,
+            ..Situation::default()
+        };
+        let ways = Warmth::ALL
+            .map(|warmth| Placement::ALL.map(|placement| chooser.pick(&Situation { placement, warmth, ..situation })));
+        let (mapped, kernel) = (Transfer::Mapped { by: By::Sender }, Transfer::Cma { by: By::Sender });
+        assert_eq!(ways, [[mapped, mapped, mapped, mapped, kernel], [kernel; 5]]);
     }
 
     #[test]

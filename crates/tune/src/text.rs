@@ -1,13 +1,13 @@
 //! Costs as text: one figure or curve a line.
 //!
 //! ```text
-//! tern-costs 3
+//! tern-costs 4
 //! origin measured on …
 //! lookup 370
 //! copy libc
 //! promote 65536:110000 1048576:900000
-//! cache packet 100
-//! cache mapped warm 1024:51 65536:980
+//! l3 packet 100
+//! l3 mapped warm 1024:51 65536:980
 //! ```
 //!
 //! Times are nanoseconds, a point is `bytes:nanoseconds`. `#` begins a comment. What a text does
@@ -19,7 +19,7 @@ use std::str::FromStr;
 use crate::{Costs, Curve, Mover, Placement, Warmth};
 
 /// The first line. The number changes when older programs could misread the rest, or a mover moves otherwise than before.
-const HEAD: &str = "tern-costs 3";
+const HEAD: &str = "tern-costs 4";
 
 /// The number in it, which is in the names of files too, so that two versions on one machine do not replace each other's.
 pub fn version() -> &'static str {
@@ -185,24 +185,25 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_as_by_default() {
-        let costs: Costs = "tern-costs 3\n\n# nothing\nwake 5 # five\n".parse().unwrap();
+        let costs: Costs = "tern-costs 4\n\n# nothing\nwake 5 # five\n".parse().unwrap();
         assert_eq!(costs, Costs { wake: 5.0, ..Costs::default() });
     }
 
     #[test]
     fn nonsense_is_named() {
-        let wrong = |line: &str| format!("tern-costs 3\nwake 1\n{line}\n").parse::<Costs>().unwrap_err();
+        let wrong = |line: &str| format!("tern-costs 4\nwake 1\n{line}\n").parse::<Costs>().unwrap_err();
         for (line, why) in [
             ("wake", "line 3: \"wake\" has no value"),
             ("wake -1", "line 3: \"-1\" is not a time in nanoseconds"),
             ("wake NaN", "line 3: \"NaN\" is not a time in nanoseconds"),
             ("wake inf", "line 3: \"inf\" is not a time in nanoseconds"),
             ("wakes 1", "line 3: \"wakes\" is not known"),
-            ("cache ring warm 1:1", "line 3: \"ring\" \"warm\" is no mover, warm or cold"),
-            ("cache pipe hot 1:1", "line 3: \"pipe\" \"hot\" is no mover, warm or cold"),
-            ("cache pipe warm", "line 3: the curve has no points"),
-            ("cache pipe warm 1", "line 3: a point is not written bytes:nanoseconds"),
-            ("cache pipe warm 1:2 x:3", "line 3: a point is not written bytes:nanoseconds"),
+            ("l3 ring warm 1:1", "line 3: \"ring\" \"warm\" is no mover, warm or cold"),
+            ("l3 pipe hot 1:1", "line 3: \"pipe\" \"hot\" is no mover, warm or cold"),
+            ("l3 pipe warm", "line 3: the curve has no points"),
+            ("l3 pipe warm 1", "line 3: a point is not written bytes:nanoseconds"),
+            ("l3 pipe warm 1:2 x:3", "line 3: a point is not written bytes:nanoseconds"),
+            ("cache pipe warm 1:1", "line 3: \"cache\" is not known"),
             ("promote 1:NaN", "line 3: the curve has NaN ns at 1 bytes"),
             ("promote 8:1 4:2", "line 3: the curve has its sizes out of order at 4"),
             ("promote 1:1000 2:1", "line 3: the curve falls from 1000 ns at 1 bytes to 1 ns at 2"),

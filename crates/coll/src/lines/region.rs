@@ -186,7 +186,7 @@ impl Lines {
                 writes: task.is_gather(),
                 shared: region.is_shared(),
             };
-            let advice = direct.advise(peer, &group);
+            let advice = direct.advise(&self.procs, &group);
             if advice.sure { advice.region } else { self.regions.trials.way(task.kind, &group, advice.region) }
         };
         wanted.then_some(region)

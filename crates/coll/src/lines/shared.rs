@@ -140,7 +140,7 @@ impl Lines {
             return forced == Algorithm::Region;
         }
         let group = Group { others: 1, len, apart: true, writes: false, shared: false };
-        let advice = direct.advise(self.procs[usize::from(self.me == 0)], &group);
+        let advice = direct.advise(&self.procs, &group);
         // Members that tell no place go by lines at once: the trial is of memory that is shared.
         advice.region && advice.sure
     }

@@ -152,11 +152,13 @@ impl Direct for MultiDevice {
         }
     }
 
-    fn advise(&self, peer: u32, group: &Group) -> Advice {
-        match self.way(peer) {
-            Way::Shm(peer) => self.shm.advise(peer, group),
-            Way::Network | Way::Far => Advice::default(),
-        }
+    fn advise(&self, members: &[u32], group: &Group) -> Advice {
+        let here = |&member: &u32| match self.way(member) {
+            Way::Shm(member) => Some(member),
+            Way::Network | Way::Far => None,
+        };
+        let members: Option<Vec<u32>> = members.iter().map(here).collect();
+        members.map(|members| self.shm.advise(&members, group)).unwrap_or_default()
     }
 
     fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {

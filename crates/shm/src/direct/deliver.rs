@@ -166,15 +166,14 @@ impl Shm {
             eager: size <= self.eager() as u64,
             block: if dense { 0 } else { source.block.min(target.block) },
             placement: self.placement(peer),
+            warmth: self.direct.recency.borrow_mut().note(own.address, size),
             crowded: self.is_crowded(),
-            ..Situation::default()
         }
     }
 
     /// [`tern_device::Direct::packets_below`], by the costs.
     #[cold]
-    pub(super) fn find_packets_below(&self, peer: u32, shared: bool) -> usize {
-        let placement = self.placement(peer);
+    pub(super) fn find_packets_below(&self, placement: Placement, shared: bool) -> usize {
         let most = self.eager().max(self.direct.ahead) as u64;
         let below = self.direct.chooser.packets_below(placement, shared, !shared, most);
         usize::try_from(below).unwrap_or(usize::MAX)
@@ -183,8 +182,8 @@ impl Shm {
     /// The shortest message between private memories of which a receiver that waits may sooner have the kernel copy it than packets
     /// bring it.
     #[cold]
-    pub(super) fn find_kernel_from(&self, peer: u32) -> usize {
-        usize::try_from(self.direct.chooser.kernel_fetches_from(self.placement(peer))).unwrap_or(usize::MAX)
+    pub(super) fn find_kernel_from(&self, placement: Placement) -> usize {
+        usize::try_from(self.direct.chooser.kernel_fetches_from(placement)).unwrap_or(usize::MAX)
     }
 
     /// How a message should go to a published receive.

@@ -17,13 +17,13 @@ fn what_was_found_stands_and_the_rest_is_default() {
     one.moves[0][1] = [None; SIZES.len()];
     one.moves[0][1][3] = Some(5.0);
     one.moves[1][0][0] = Some(1e9);
-    let calibration = conclude(vec![(Placement::Cache, one)]);
+    let calibration = conclude(vec![(Placement::L3, one)]);
     let (costs, default) = (&calibration.costs, Costs::default());
-    let near = costs.pace(Placement::Cache);
+    let near = costs.pace(Placement::L3);
     assert_eq!(near.packet, 60.0 + HANDLING);
     assert_eq!(near.at(Mover::Mapped, Warmth::Cold, 4096), 4096.0);
     assert_eq!(near.at(Mover::Eager, Warmth::Warm, 4096), 4096.0);
-    let known = default.pace(Placement::Cache);
+    let known = default.pace(Placement::L3);
     for (mover, warmth) in [(Mover::Pipe, Warmth::Cold), (Mover::Cma, Warmth::Warm)] {
         assert_eq!(near.at(mover, warmth, 4096), known.at(mover, warmth, 4096));
     }
@@ -41,15 +41,38 @@ fn placements_that_are_not_there_follow_the_nearest() {
     let at = |costs: &Costs, placement| costs.pace(placement).at(Mover::Pipe, Warmth::Warm, 4096);
     let mut far = found();
     far.moves[0][0] = SIZES.map(|size| Some(3.0 * size as f64));
-    let costs = conclude(vec![(Placement::Cache, found()), (Placement::Machine, far.clone())]).costs;
-    assert_eq!(at(&costs, Placement::Cache), 4096.0);
-    let node = 4096.0 * ratio(Placement::Cache, Placement::Node);
-    assert!((at(&costs, Placement::Node) - node).abs() < 1e-6);
+    let costs = conclude(vec![(Placement::L3, found()), (Placement::Machine, far.clone())]).costs;
+    assert_eq!(at(&costs, Placement::L3), 4096.0);
+    let node = 4096.0 * ratio(Placement::L3, Placement::Numa);
+    assert!((at(&costs, Placement::Numa) - node).abs() < 1e-6);
     assert_eq!(at(&costs, Placement::Machine), 3.0 * 4096.0);
     // Nothing nearer was measured.
     let costs = conclude(vec![(Placement::Machine, far)]).costs;
-    let near = 3.0 * 4096.0 * ratio(Placement::Machine, Placement::Cache);
-    assert!((at(&costs, Placement::Cache) - near).abs() < 1e-6);
+    let near = 3.0 * 4096.0 * ratio(Placement::Machine, Placement::L3);
+    assert!((at(&costs, Placement::L3) - near).abs() < 1e-6);
+}
+
+#[test]
+fn two_sockets_have_figures_by_class() {
+    let between = |factor: f64| {
+        let mut found = found();
+        found.packet = Some(factor);
+        found.piece = Some(factor);
+        for moves in found.moves.iter_mut().flatten() {
+            *moves = SIZES.map(|size| Some(factor * size as f64));
+        }
+        found
+    };
+    let factors = [1.0, 2.0, 4.0, 8.0, 16.0];
+    let costs = conclude(Placement::ALL.into_iter().zip(factors.map(between)).collect()).costs;
+    for (placement, factor) in Placement::ALL.into_iter().zip(factors) {
+        let pace = costs.pace(placement);
+        assert_eq!(pace.packet, factor + HANDLING, "{placement:?}");
+        for warmth in Warmth::ALL {
+            assert_eq!(pace.at(Mover::Pipe, warmth, 4096), factor * 4096.0, "{placement:?} {warmth:?}");
+        }
+    }
+    assert_eq!(costs.piece, 2.0, "not between threads of one core");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn costs() -> impl Strategy<Value = Costs> {
     let ns = prop_oneof![Just(0.0), 0.0..1e9f64, Just(1e300)];
     let curve =
         (ns.clone(), 0.0..1e9f64).prop_map(|(ns, more)| Curve::new(vec![(0, ns), (1 << 20, ns + more)]).unwrap());
-    (prop::collection::vec(curve, 48), prop::collection::vec(ns, 5)).prop_map(|(curves, ns)| {
+    (prop::collection::vec(curve, 80), prop::collection::vec(ns, 5)).prop_map(|(curves, ns)| {
         let mut costs = Costs::default();
         let mut curves = curves.into_iter();
         for pace in &mut costs.paces {
@@ -215,8 +215,8 @@ fn the_kernel_is_tried_where_it_is_not_far_from_packets() {
         movers[Mover::Eager as usize] = packets;
         movers[Mover::Cma as usize] = kernel;
         let mut costs = flat(movers);
-        costs.paces[Placement::Cache as usize].packet = 0.0;
-        may_fetch_by_kernel(&costs, Placement::Cache, 64 << 10)
+        costs.paces[Placement::L3 as usize].packet = 0.0;
+        may_fetch_by_kernel(&costs, Placement::L3, 64 << 10)
     };
     assert!(may(1000.0, 1000.0 * DOUBT - 1.0));
     assert!(!may(1000.0, 1000.0 * DOUBT));

@@ -95,7 +95,7 @@ fn a_known_machine_is_not_measured() {
     let cache = scratch.cache();
     let cores = tern_node::affinity();
     let name = Machine::new(&cores).file();
-    cache.write(&name, b"tern-costs 3\nnonsense\n").unwrap();
+    cache.write(&name, b"tern-costs 4\nnonsense\n").unwrap();
     assert!(!is_good(&cache, &name));
     cache.write(&name, named("a test").to_string().as_bytes()).unwrap();
     let file = cache.path().join(&name);
@@ -127,7 +127,7 @@ fn where_nothing_could_be_trusted_the_defaults_stand_for_a_moment() {
 fn a_pipe_far_slower_than_a_copy_is_not_believed() {
     assert!(is_plausible(&Costs::default()));
     let mut far = Costs::default();
-    let curve = &mut far.paces[Placement::Cache as usize].movers[Mover::Pipe as usize][Warmth::Warm as usize];
+    let curve = &mut far.paces[Placement::L3 as usize].movers[Mover::Pipe as usize][Warmth::Warm as usize];
     *curve = crate::Curve::new(vec![(1, 1.0), (256 << 10, 110_000.0)]).unwrap();
     assert!(!is_plausible(&far));
 }
@@ -171,7 +171,7 @@ fn the_setting_decides() {
     assert_eq!(origin(file.to_str().unwrap(), None), Ok("stored".into()));
     let wrong = origin(gone.to_str().unwrap(), Some(&file)).unwrap_err();
     assert!(wrong.contains("gone: No such file"), "{wrong}");
-    std::fs::write(&file, "tern-costs 3\nwake -3\n").unwrap();
+    std::fs::write(&file, "tern-costs 4\nwake -3\n").unwrap();
     let wrong = origin(file.to_str().unwrap(), None).unwrap_err();
     assert!(wrong.ends_with("costs: line 2: \"-3\" is not a time in nanoseconds"), "{wrong}");
 }
