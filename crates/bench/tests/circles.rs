@@ -13,7 +13,6 @@ const OPEN: &[(&str, usize)] = &[
     ("bench", 2),
     ("coll", 12),
     ("layout", 4),
-    ("shm", 7),
 ];
 
 /// From a module to those that it names.

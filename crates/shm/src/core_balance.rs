@@ -5,7 +5,7 @@
 //! do together then takes as long as the fullest core takes. The kernel looks at that some times a second; processes that
 //! wait for each other do so after some changes of process.
 
-use crate::device::Shm;
+use crate::segment::Segment;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::cell::Cell;
 use tern_policy::rules;
@@ -85,43 +85,36 @@ fn go(core: u32, allowed: &CpuSet) {
     }
 }
 
-impl Shm {
-    /// Says on which core this process waits, and returns that.
-    #[inline]
-    pub fn wait_here(&self) -> u32 {
-        let core = this_core();
-        self.segment.status(self.me).set_core(core);
-        core
-    }
+/// Says on which core process `me` waits, and returns that.
+#[inline]
+pub fn wait_here(segment: &Segment, me: u32) -> u32 {
+    let core = this_core();
+    segment.status(me).set_core(core);
+    core
+}
 
-    /// Whether `peer` has last waited on `core`, or nobody knows.
+impl CoreBalance {
+    /// To be called before each change of process: now and then this one, which is process `me`, goes where there are fewer.
     #[inline]
-    pub fn is_on(&self, peer: u32, core: u32) -> bool {
-        !self.is_home(peer) || self.segment.status(peer).core().is_none_or(|other| other == core)
-    }
-
-    /// To be called before each change of process: now and then this one goes where there are fewer.
-    #[inline]
-    pub fn balance_now_and_then(&self) {
-        if self.balance.is_due() && rules::SPREAD.applies() {
-            self.balance_cores_now();
+    pub fn now_and_then(&self, segment: &Segment, me: u32) {
+        if self.is_due() && rules::SPREAD.applies() {
+            self.balance(segment, me);
         }
     }
 
     #[cold]
-    fn balance_cores_now(&self) {
-        let core = self.wait_here();
-        let own = self.segment.status(self.me);
-        let all = (0..self.segment.geometry.processes).map(|process| self.segment.status(process));
+    fn balance(&self, segment: &Segment, me: u32) {
+        let core = wait_here(segment, me);
+        let all = (0..segment.geometry.processes).map(|process| segment.status(process));
         let busy: Vec<u32> =
             all.filter(|status| !status.doorbell.is_raised()).filter_map(|status| status.core()).collect();
         let Ok(allowed) = sched_getaffinity(None) else { return };
         let cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).map(|core| core as u32);
         let better = better(core, &busy, cores);
-        self.balance.looked(better.is_some());
+        self.looked(better.is_some());
         if let Some(core) = better {
             go(core, &allowed);
-            own.set_core(core);
+            segment.status(me).set_core(core);
         }
     }
 }

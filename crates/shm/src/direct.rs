@@ -6,134 +6,24 @@ mod hold;
 mod joint;
 mod look;
 
-use crate::device::Shm;
 use crate::fork;
 use crate::memcheck;
-use crate::posted_receives::{Published, Stage, Word};
+use crate::posted_receives::{Published, Stage};
 use crate::segment::Occupation;
-use crate::single_copy::RegionAccess;
+use crate::state::Shm;
+use crate::transfers::Pending;
 use chunks::{copy_part, count_mapped};
-use deliver::{Filled, Readiness, Way};
-use std::cell::{Cell, RefCell};
+use deliver::{Filled, Way};
 use std::ops::Range;
-use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{
     Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Pull, Purpose, Run,
     SpeculativeAddress,
 };
-use tern_policy::Gauge;
 use tern_settings::Mechanism;
-use tern_tune::{
-    By, ByPlacement, Chooser, Costs, FETCHED, FETCHED_FROM, FETCHED_SURELY, Placement, Places, Recency, Transfer,
-};
+use tern_tune::{By, FETCHED, FETCHED_FROM, FETCHED_SURELY, Placement, Transfer};
 
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
-
-/// Longest message that goes without asking to a peer that waits: for longer ones the handshake does not count.
-const MOST_AHEAD: usize = 512 << 10;
-
-/// What this process has published and what it delivers.
-pub struct State {
-    pub access: RegionAccess,
-    chooser: Rc<Chooser>,
-    places: Places,
-    /// By peer: whether the last message that looked for a published receive has found one.
-    hits: Vec<Cell<bool>>,
-    /// By peer: whether it waited in the library after the last message had been moved.
-    waits: Vec<Cell<bool>>,
-    /// By peer: whether it is worth waiting a little until it is ready to receive.
-    ready: Vec<Cell<Readiness>>,
-    /// Receives published since the beginning.
-    order: Cell<u32>,
-    /// Peers with published receives, and how many.
-    published: RefCell<Vec<(u32, u32)>>,
-    /// By peer: whether a receive was ever published for it.
-    posted: Vec<AtomicBool>,
-    /// Valgrind wants to know what peers write.
-    checked: bool,
-    /// See [`Direct::ahead`].
-    ahead: usize,
-    /// See [`Direct::packets_below`]: of private memory, of shared memory.
-    packets_below: [ByPlacement<usize>; 2],
-    /// From which length on see [`Direct::suits_kernel`].
-    kernel_from: ByPlacement<usize>,
-    /// Of own memory.
-    recency: RefCell<Recency>,
-    pending: RefCell<Vec<Pending>>,
-    /// What the targets of long messages are.
-    gauge: RefCell<Gauge>,
-}
-
-/// A message that both sides copy and that is not finished.
-pub struct Pending {
-    pub peer: u32,
-    pub slot: u32,
-    pub word: Word,
-    pub sender: u32,
-    pub len: u64,
-    /// Looks before this side does what the other one has not begun.
-    pub looks: u32,
-}
-
-impl State {
-    /// `ahead`: the bytes that a ring takes while its receiver takes none of them, or somewhat fewer.
-    pub fn new(access: RegionAccess, chooser: Rc<Chooser>, processes: u32, ahead: usize) -> State {
-        State {
-            ahead: ahead.min(MOST_AHEAD),
-            chooser,
-            hits: vec![Cell::new(false); processes as usize],
-            waits: vec![Cell::new(false); processes as usize],
-            ready: vec![Cell::default(); processes as usize],
-            access,
-            places: Places::new(processes as usize),
-            order: Cell::new(0),
-            published: RefCell::default(),
-            posted: (0..processes).map(|_| AtomicBool::new(false)).collect(),
-            checked: memcheck::is_running(),
-            packets_below: Default::default(),
-            kernel_from: ByPlacement::default(),
-            recency: RefCell::default(),
-            pending: RefCell::default(),
-            gauge: RefCell::default(),
-        }
-    }
-
-    /// What the choice is made by.
-    pub fn costs(&self) -> &Costs {
-        self.chooser.costs()
-    }
-
-    /// Nothing is published or pending: there is nothing to look at.
-    #[inline]
-    fn is_idle(&self) -> bool {
-        self.published.borrow().is_empty() && self.pending.borrow().is_empty()
-    }
-
-    /// Notes that one receive more is published for `peer`.
-    fn count(&self, peer: u32) {
-        // Relaxed: who publishes keeps forks out, and nobody else looks.
-        self.posted[peer as usize].store(true, Ordering::Relaxed);
-        let mut published = self.published.borrow_mut();
-        match published.iter_mut().find(|(other, _)| *other == peer) {
-            Some((_, count)) => *count += 1,
-            None => published.push((peer, 1)),
-        }
-    }
-
-    /// Notes that there is one less.
-    #[inline]
-    fn discount(&self, peer: u32) {
-        let mut published = self.published.borrow_mut();
-        let at = published.iter().position(|&(other, _)| other == peer).expect("counted when it was published");
-        match published[at].1 {
-            // Not lowered first: it is moved about as one word with what stands beside it, which would wait for that store.
-            1 => _ = published.swap_remove(at),
-            count => published[at].1 = count - 1,
-        }
-    }
-}
 
 impl Shm {
     /// A receive is published, as the next of all.

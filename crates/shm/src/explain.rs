@@ -1,6 +1,6 @@
 //! What TERN_EXPLAIN prints.
 
-use crate::device::Shm;
+use crate::state::Shm;
 use tern_device::Direct;
 use tern_tune::{Facts, Placement};
 

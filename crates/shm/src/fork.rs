@@ -5,7 +5,7 @@
 //! Any thread may fork, whatever the one inside the library is doing. So this looks at the posted receives alone, and at nothing else that
 //! other threads change; and while there are such, who publishes keeps forks out ([`tern_region::Promoter::keep_forks_out`]).
 
-use crate::device::Shm;
+use crate::state::Shm;
 use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -21,7 +21,7 @@ pub fn watch(device: &Shm) {
 }
 
 /// Forgets the device, which is about to go.
-pub fn forget(device: &Shm) {
+fn forget(device: &Shm) {
     let device = ptr::from_ref(device).cast_mut();
     let _ = DEVICE.compare_exchange(device, ptr::null_mut(), Ordering::Relaxed, Ordering::Relaxed);
 }
@@ -33,4 +33,11 @@ pub fn quiesce(pages: &[Range<usize>]) -> Box<dyn FnOnce()> {
     let Some(device) = device else { return Box::new(|| ()) };
     let held = device.hold_receives(pages);
     Box::new(move || device.release_receives(&held))
+}
+
+impl Drop for Shm {
+    fn drop(&mut self) {
+        let _forks = self.direct.access.keep_forks_out();
+        forget(self);
+    }
 }

@@ -9,6 +9,8 @@ mod ring;
 mod sync;
 
 #[cfg(not(loom))]
+mod bridges;
+#[cfg(not(loom))]
 mod core_balance;
 #[cfg(not(loom))]
 mod declared;
@@ -35,7 +37,11 @@ mod segment;
 #[cfg(not(loom))]
 mod single_copy;
 #[cfg(not(loom))]
-pub use device::Shm;
+mod state;
+#[cfg(not(loom))]
+mod transfers;
 pub use doorbell::Alarm;
 #[cfg(not(loom))]
 pub use segment::Geometry;
+#[cfg(not(loom))]
+pub use state::Shm;

@@ -1,32 +1,11 @@
-//! Processes of other jobs: further segments, beside the one that the job's own processes share.
-//!
-//! When groups of processes come to know each other, they get a segment for the processes of both,
-//! laid out as a job's, but without lines, and nothing is published or mapped there: messages between
-//! jobs go in packets. In each process the newcomers have numbers behind all that it knew before, so
-//! a number is a name in one process and never travels.
-//!
-//! Of a process that sleeps, peers in each segment ring the bell there. So it raises its flag in all
-//! of them and sleeps on all their words (futex_waitv).
+//! A further segment, which this process shares with processes of other jobs.
 
-use crate::device::Shm;
-use crate::doorbell::Barrier;
-use crate::liveness::Liveness;
-use crate::segment::{Geometry, Segment};
-use crate::sync::Ordering;
-use rustix::fd::BorrowedFd;
-use rustix::thread::futex;
-use std::cell::RefCell;
-use std::io;
+use crate::liveness::{Liveness, Stage};
+use crate::segment::Segment;
 use std::ops::Range;
-use std::ptr::NonNull;
-use std::time::Duration;
 
 /// No peer of this process.
 pub(crate) const NOBODY: u32 = u32::MAX;
-/// Words that the kernel takes for one sleep.
-const MOST_WORDS: usize = 128;
-/// The longest sleep on the own bell when peers may ring another one.
-const NAP: Duration = Duration::from_millis(1);
 
 /// A further segment.
 pub struct Link {
@@ -40,189 +19,41 @@ pub struct Link {
     /// What shows the others that this process is there.
     pub(crate) liveness: Option<Liveness>,
     /// The contacts that have been seen.
-    known: Vec<u64>,
+    pub(crate) known: Vec<u64>,
 }
 
-thread_local! {
-    /// What this thread is about to sleep on.
-    static WORDS: RefCell<Vec<futex::Wait>> = const { RefCell::new(Vec::new()) };
-}
-
-/// A word to sleep on while it has this value.
-fn word(word: &crate::sync::AtomicU32, value: u32) -> futex::Wait {
-    let mut wait = futex::Wait::new();
-    wait.val = value as u64;
-    wait.uaddr = futex::WaitPtr::new(NonNull::from(word).as_ptr().cast());
-    wait.flags = futex::WaitFlags::SIZE_U32;
-    wait
-}
-
-impl Shm {
-    /// Joins the segment that begins at byte `offset` of `file`, as process `me` of `processes`. Those
-    /// in the places `newcomers` are peers from now on, in that order; returns the first one's number.
-    ///
-    /// To be called while nothing else of the device is in use, so never by a [`tern_device::Sink`].
-    ///
-    /// Errors: the memory cannot be sized or mapped.
-    pub fn connect(
-        &self, file: BorrowedFd<'_>, offset: u64, me: u32, processes: u32, newcomers: &[u32],
-    ) -> io::Result<u32> {
-        let segment = Segment::map(file, offset, Geometry::between_jobs(processes))?;
-        let first = self.senders.len();
-        let more = newcomers.len() as u32;
-        let mut number = vec![NOBODY; processes as usize];
-        (first..).zip(newcomers).for_each(|(peer, &place)| number[place as usize] = peer);
-        self.quiet();
-        // SAFETY: nothing else of the device is in use (`quiet`), so no reference is held.
-        unsafe {
-            self.senders.grow(more);
-            self.receivers.grow(more);
-            self.blocks.grow(more);
-        }
-        let known = vec![0; processes.div_ceil(64) as usize];
-        let liveness = Liveness::claim(&segment, file, me);
-        self.links.borrow_mut().push(Link { segment, me, numbers: first..first + more, number, liveness, known });
-        self.elsewhere.set(self.elsewhere.get() + more);
-        Ok(first)
+impl Link {
+    /// Places of the processes that this one has come to know here.
+    pub fn newcomers(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.number).filter(|&(_, &number)| number != NOBODY).map(|(place, _)| place)
     }
 
-    /// Keeps numbers for so many peers that are not reached by this device; returns the first one.
-    ///
-    /// To be called as [`Shm::connect`].
-    pub fn reserve(&self, more: u32) -> u32 {
-        let first = self.senders.len();
-        self.quiet();
-        // SAFETY: as in `connect`.
-        unsafe {
-            self.senders.grow(more);
-            self.receivers.grow(more);
-            self.blocks.grow(more);
-        }
-        first
+    pub fn is_lost(&self, place: u32) -> bool {
+        self.liveness.as_ref().is_some_and(|liveness| liveness.lost.contains(&place))
     }
 
-    /// Leaves the segment whose first newcomer has the number `first`. Nothing is sent to its
-    /// newcomers any more, nor expected from them; their numbers are not used again.
-    ///
-    /// To be called as [`Shm::connect`].
-    pub fn disconnect(&self, first: u32) {
-        self.quiet();
-        let mut links = self.links.borrow_mut();
-        let Some(at) = links.iter().position(|link| link.numbers.start == first) else { return };
-        let link = links.swap_remove(at);
-        link.leave();
-        self.active.borrow_mut().retain(|peer| !link.numbers.contains(peer));
-        self.unread.set(self.unread.get().filter(|peer| !link.numbers.contains(peer)));
-        for peer in link.numbers.clone() {
-            // SAFETY: as in `connect`.
-            unsafe {
-                self.senders.clear(peer);
-                self.receivers.clear(peer);
-                self.blocks.clear(peer);
-            }
-        }
-        self.elsewhere.set(self.elsewhere.get() - link.numbers.len() as u32);
-    }
-
-    /// Fails when packets are being handed out.
-    fn quiet(&self) {
-        drop(self.active.try_borrow_mut().expect("no packet is being handed out"));
-    }
-
-    /// Runs `look` with the segment in which `peer` is reached, and the places there of this process
-    /// and of the peer.
-    ///
-    /// # Panics
-    /// When this process has left that segment.
-    pub(crate) fn with_way<R>(&self, peer: u32, look: impl FnOnce(&Segment, u32, u32) -> R) -> R {
-        if self.is_home(peer) {
-            return look(&self.segment, self.me, peer);
-        }
-        let links = self.links.borrow();
-        let link = links.iter().find(|link| link.numbers.contains(&peer)).expect("the process is connected");
-        let place = link.number.iter().position(|&number| number == peer).expect("every number has a place");
-        look(&link.segment, link.me, place as u32)
-    }
-
-    /// True for processes of this job.
-    #[inline(always)]
-    pub(crate) fn is_home(&self, peer: u32) -> bool {
-        peer < self.segment.geometry.processes
-    }
-
-    /// Processes that this one knows.
-    pub fn known(&self) -> u32 {
-        self.segment.geometry.processes + self.elsewhere.get()
-    }
-
-    /// Adds rings of processes of other jobs that have sent for the first time, and looks for processes that are
-    /// lost; true when there were any.
-    #[cold]
-    pub(crate) fn find_contacts_elsewhere(&self) -> bool {
-        let mut found = self.look_for_lost();
-        for link in self.links.borrow_mut().iter_mut() {
-            for (at, known) in link.known.iter_mut().enumerate() {
-                // Acquire: pairs with the release in `open`.
-                let bits = link.segment.process(link.me).contacts[at].load(Ordering::Acquire);
-                let mut fresh = bits & !*known;
-                *known = bits;
-                while fresh != 0 {
-                    let place = at * 64 + fresh.trailing_zeros() as usize;
-                    fresh &= fresh - 1;
-                    let peer = link.number[place];
-                    if peer != NOBODY {
-                        self.active.borrow_mut().push(peer);
-                        found = true;
-                    }
-                }
-            }
-        }
-        found
-    }
-
-    /// Raises the flags in all further segments, and notes the words for [`Shm::sleep_everywhere`]. The
-    /// barrier of the home bell comes after this.
-    #[cold]
-    pub(crate) fn raise_elsewhere(&self) {
-        WORDS.with_borrow_mut(|words| {
-            words.clear();
-            for link in self.links.borrow().iter() {
-                let bell = link.segment.doorbell(link.me);
-                words.push(word(bell.word(), bell.raise()));
-            }
-        });
-    }
-
-    #[cold]
-    pub(crate) fn lower_elsewhere(&self) {
-        self.links.borrow().iter().for_each(|link| link.segment.doorbell(link.me).lower());
-    }
-
-    /// Sleeps until a peer of any segment rings, or `timeout`. Without the library's lock: it looks at
-    /// nothing but what this thread has noted. False when there is nothing but the home bell.
-    pub(crate) fn sleep_everywhere(&self, token: u32, barrier: Barrier, timeout: Duration) -> bool {
-        let mut words = WORDS.take();
-        if words.is_empty() {
+    /// Looks for processes that have gone without a word, if it is time; true when there are any.
+    pub fn look(&mut self) -> bool {
+        let Some(liveness) = &self.liveness else { return false };
+        if !liveness.is_due() {
             return false;
         }
-        let bell = self.segment.doorbell(self.me);
-        if barrier == Barrier::Naps || words.len() >= MOST_WORDS {
-            bell.sleep(token, barrier, timeout.min(NAP));
-            return true;
+        let missed = |&place: &u32| !self.is_lost(place) && liveness.misses(&self.segment, place);
+        let missed: Vec<u32> = self.newcomers().filter(missed).collect();
+        self.liveness.as_mut().expect("it was there").looked(&missed);
+        !missed.is_empty()
+    }
+
+    /// Says how far this process is, and wakes those who wait for that.
+    pub fn say(&self, stage: Stage) {
+        if self.liveness.is_some() {
+            stage.set(&self.segment, self.me);
+            self.newcomers().for_each(|place| self.segment.doorbell(place).ring());
         }
-        words.push(word(bell.word(), token));
-        let end = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-        let nanoseconds = end.tv_nsec + timeout.subsec_nanos() as i64;
-        let end = futex::Timespec {
-            tv_sec: end.tv_sec + timeout.as_secs() as i64 + nanoseconds / 1_000_000_000,
-            tv_nsec: nanoseconds % 1_000_000_000,
-        };
-        // A kernel before 5.16 has no such call, and a container may refuse it. Whatever else it says means:
-        // look for work again.
-        let slept = futex::waitv(&words, futex::WaitvFlags::empty(), Some(&end), futex::ClockId::Monotonic);
-        if let Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) = slept {
-            bell.sleep(token, barrier, timeout.min(NAP));
-        }
-        true
+    }
+
+    /// Says that this process needs nothing of the others, nor they of it.
+    pub fn leave(&self) {
+        self.say(Stage::Left);
     }
 }

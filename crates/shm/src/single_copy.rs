@@ -13,6 +13,7 @@ use std::sync::MutexGuard;
 use tern_counters as counters;
 use tern_device::{Direction, Memory, Purpose, Run as Piece, SpeculativeAddress};
 use tern_region::cma::{self, Beacon, Failed, Pid, Run};
+use tern_region::promote::Quiesce;
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_settings::Mechanism;
 use tern_tune::{Chooser, Costs, Placement, Thresholds};
@@ -91,8 +92,10 @@ pub struct RegionAccess {
 }
 
 impl RegionAccess {
-    /// For process `me` of the segment that lies in `file`, which outlives the value.
-    pub fn new(segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>) -> io::Result<RegionAccess> {
+    /// For process `me` of the segment that lies in `file`, which outlives the value. `quiesce` keeps peers away before a fork.
+    pub fn new(
+        segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>, quiesce: Quiesce,
+    ) -> io::Result<RegionAccess> {
         let (base, span) = segment.geometry.heap(me);
         let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
         let beacon = Beacon::new();
@@ -118,7 +121,7 @@ impl RegionAccess {
             promoter.tell_me();
         }
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
-        promoter.set_quiesce(crate::fork::quiesce);
+        promoter.set_quiesce(quiesce);
         promoter.set_processes(segment.geometry.processes);
         Ok(RegionAccess {
             heap,

@@ -1,8 +1,8 @@
 //! Bytes of a message that this process copies through a view of the other's memory.
 
-use crate::device::Shm;
 use crate::posted_receives::{CHUNKS, PostedReceives, Word};
 use crate::single_copy::RegionAccess;
+use crate::state::Shm;
 use std::cell::Cell;
 use tern_copy::{Source, Target};
 use tern_counters as counters;

@@ -1,10 +1,10 @@
 //! The sender of a message for a published receive: how the bytes get there.
 
-use super::Pending;
 use super::chunks::{CHUNK, by_kernel, chunk, copy_part, count_mapped};
-use crate::device::Shm;
 use crate::posted_receives::{PostedReceives, Word};
 use crate::segment::Occupation;
+use crate::state::Shm;
+use crate::transfers::Pending;
 use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{Key, Memory, Outgoing};
@@ -22,34 +22,6 @@ const NEARLY: u32 = 25;
 
 /// Looks at a process that may be about to say that it is ready to receive, which take about as long as a copy of 16 KiB.
 const SOON: u32 = 50;
-
-/// What came of the last looks whether a peer seen for a message.
-#[derive(Clone, Copy, Debug)]
-pub struct Readiness(i8);
-
-impl Readiness {
-    /// Looks in vain until they are left, and messages until the next.
-    const PATIENCE: i8 = 16;
-    const REST: i8 = -64;
-
-    fn is_worth_waiting(self) -> bool {
-        self.0 > 0
-    }
-
-    fn after(self, seen: bool) -> Readiness {
-        match self.0 {
-            _ if seen => Readiness::default(),
-            Readiness::REST => Readiness(1),
-            left => Readiness(left - 1),
-        }
-    }
-}
-
-impl Default for Readiness {
-    fn default() -> Readiness {
-        Readiness(Readiness::PATIENCE)
-    }
-}
 
 /// Whether that holds at one of so many looks.
 fn comes_true(looks: u32, holds: impl Fn() -> bool) -> bool {
@@ -270,22 +242,5 @@ impl Shm {
         }
         self.segment.doorbell(peer).ring();
         if done { Filled::Whole } else { Filled::Partly }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_peer_that_is_never_ready_is_seldom_waited_for() {
-        let mut ready = Readiness::default();
-        let mut waits = 0;
-        for _ in 0..1000 {
-            waits += u32::from(ready.is_worth_waiting());
-            ready = ready.after(false);
-        }
-        assert!((16..40).contains(&waits), "{waits}");
-        assert!(ready.after(true).is_worth_waiting(), "once is enough");
     }
 }

@@ -1,7 +1,7 @@
 //! Published receives whose pages are about to be replaced ([`crate::fork`]): by any thread, so that only posted receives are looked at.
 
-use crate::device::Shm;
 use crate::posted_receives::{PostedReceives, Stage};
+use crate::state::Shm;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 use tern_device::Memory;

@@ -1,9 +1,9 @@
 //! Copies by both sides that a receiver has begun: its sender had asked to send, and waits in the library.
 
-use super::Pending;
 use super::chunks::{PROOF, by_kernel, chunk};
-use crate::device::Shm;
 use crate::posted_receives::{Published, SLOTS, Stage};
+use crate::state::Shm;
+use crate::transfers::Pending;
 use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{Key, Memory, Pull};

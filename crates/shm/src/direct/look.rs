@@ -1,10 +1,10 @@
 //! What has become of the receives that this process has published and of the messages that it has left to others.
 
-use super::Pending;
 use super::chunks::CHUNK;
-use crate::device::Shm;
 use crate::memcheck;
 use crate::posted_receives::{PostedReceives, Stage, Word};
+use crate::state::Shm;
+use crate::transfers::Pending;
 use tern_device::{Direct, Sink};
 
 impl Shm {
