@@ -37,8 +37,11 @@ done
 # What the module does not copy is not copied at all, and Tern would say so in a second line (the first one heads its counts).
 echo 3 > /proc/sys/kernel/yama/ptrace_scope || bad "process_vm_readv cannot be forbidden"
 export TERN_TEST_STEP=run TERN_TEST_DIR="$build/programs" TERN_TEST_MOST_RANKS=2 TERN_TEST_PATIENCE=5
+# Of many messages at a time, a region may have gone to make room for another before its receiver comes; that receiver says so once.
+lines=1
+[ "$python" = none ] || lines=2
 # shellcheck disable=SC2086
-TERN_MECHANISM=module TERN_STATS=1 TERN_TEST_WARNINGS=1 "$here/../run.sh" "$prefix" $programs || failed=1
+TERN_MECHANISM=module TERN_STATS=1 TERN_TEST_WARNINGS=$lines "$here/../run.sh" "$prefix" $programs || failed=1
 set -- $programs
 copied=$(sed -nE 's/.*module_bytes[^0-9]*([0-9]+).*/\1/p' "$build/programs/$1.2.log" | head -n 1)
 if [ "${copied:-0}" -gt 1000000 ]; then

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
+#include <linux/version.h>
 #include <linux/workqueue.h>
 
 static bool fail;
@@ -119,12 +120,20 @@ static int probe(struct platform_device *found)
 	return dma_async_device_register(&engine);
 }
 
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+static void remove(struct platform_device *found)
+{
+	dma_async_device_unregister(&engine);
+	flush_work(&work);
+}
+#else
 static int remove(struct platform_device *found)
 {
 	dma_async_device_unregister(&engine);
 	flush_work(&work);
 	return 0;
 }
+#endif
 
 static struct platform_driver driver = {
 	.driver = { .name = "softdma" },

@@ -185,6 +185,12 @@ impl Space {
         member == self.shared.me || self.shared.seat.is_alive(member)
     }
 
+    /// Whether somebody uses the region.
+    #[cfg(test)]
+    pub(super) fn is_held(&self, cookie: Cookie) -> bool {
+        self.shared.is_held(cookie)
+    }
+
     fn turn(&self, engine: &mut Engine) -> bool {
         let moved = self.shared.step_jobs(engine, false);
         self.shared.serve() || moved

@@ -53,6 +53,12 @@ impl Job {
         true
     }
 
+    /// A thread is at it, or gives it up.
+    #[cfg(test)]
+    pub fn is_busy(&self) -> bool {
+        self.work.try_lock().is_err()
+    }
+
     fn end(&self, shared: &Shared, work: &mut Option<Transfer>, word: u32) {
         // The regions are let go first, so that who sees the word may destroy them at once.
         *work = None;
@@ -88,6 +94,11 @@ impl Status {
     /// A copy thread does it, so that it ends without polling.
     pub fn is_offloaded(&self) -> bool {
         self.job.threaded
+    }
+
+    #[cfg(test)]
+    pub(super) fn job(&self) -> Arc<Job> {
+        self.job.clone()
     }
 
     /// The result, when it is over.

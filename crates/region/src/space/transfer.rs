@@ -25,14 +25,14 @@ pub enum Step {
 
 /// A copy of `rest` more bytes.
 pub struct Transfer {
+    /// The part that the engine does now. Dropped first: it waits for the engine, which the regions must outlive.
+    pub flying: Option<Flying>,
     pub from: Side,
     pub to: Side,
     pub rest: u64,
     asked: Option<Asked>,
     /// Parts may be handed to the DMA engine.
     pub by_engine: bool,
-    /// The part that the engine does now.
-    pub flying: Option<Flying>,
     /// Pages that the engine has missed.
     pub missing: u32,
 }
@@ -70,7 +70,7 @@ impl Drop for CellOf {
 
 impl Transfer {
     pub fn new(from: Side, to: Side, len: u64) -> Transfer {
-        Transfer { from, to, rest: len, asked: None, by_engine: false, flying: None, missing: 0 }
+        Transfer { flying: None, from, to, rest: len, asked: None, by_engine: false, missing: 0 }
     }
 
     /// Goes on by at most `most` bytes.

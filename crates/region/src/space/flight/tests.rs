@@ -5,6 +5,7 @@ use crate::dma::standin::{Fate, Standin};
 use crate::dma::{Cost, Dma};
 use crate::space::{Cookie, Direction, Flags, Offload, Options, Protection, Shape, Space, Status};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const LEN: usize = 3 << 20;
 /// It always pays.
@@ -117,4 +118,37 @@ fn a_copy_that_is_given_up_moves_nothing_later() {
         assert_eq!(pair.engine.taken(), pair.engine.landed_so_far());
     }
     assert_eq!(pair.owner.destroy_region(pair.cookie), Ok(()));
+}
+
+#[test]
+fn a_region_is_held_until_the_engine_has_left_it() {
+    static GATE: AtomicBool = AtomicBool::new(false);
+    let plan = |_| {
+        while !GATE.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        Fate::Done
+    };
+    let mut pair = pair(FREE, 8, plan);
+    let status = pair.start(Offload::Engine);
+    assert_eq!(pair.user.poll(&status), None);
+    assert_eq!((pair.engine.taken(), pair.engine.landed_so_far()), (1, 0));
+    let job = status.job();
+    let held = std::thread::scope(|scope| {
+        let gives_up = scope.spawn(|| drop(status));
+        while !job.is_busy() {
+            std::thread::yield_now();
+        }
+        // The thread waits for the engine now.
+        let looks = (0..1000).map(|_| {
+            std::thread::yield_now();
+            pair.owner.is_held(pair.cookie) && !gives_up.is_finished()
+        });
+        let held = looks.filter(|held| *held).count();
+        GATE.store(true, Ordering::Release);
+        held
+    });
+    assert_eq!(held, 1000);
+    assert!(!pair.owner.is_held(pair.cookie));
+    assert_eq!(pair.engine.landed_so_far(), 1);
 }
