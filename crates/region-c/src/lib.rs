@@ -1,7 +1,7 @@
 //! The region crate as a C library: `libtern_region.so`, for programs and MPI libraries that are not Tern.
 //!
 //! `include/tern_region.h` declares it, and `docs/region-library.md` describes it. This crate turns the interface of
-//! [`Space`] into C, and finds a space by a name ([`named`]). It decides nothing.
+//! [`Space`](tern_region::Space) into C, and finds a space by a name ([`named`]). It decides nothing.
 //!
 //! A panic ends the process: `extern "C"` lets none through.
 
