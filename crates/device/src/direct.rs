@@ -9,8 +9,11 @@ use std::ops::Range;
 /// What a message is matched by between two given processes: context, source, tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
+    /// The communicator, and what sends in it.
     pub context: u32,
+    /// The sender's rank in the communicator.
     pub source: i32,
+    /// As the program gives it.
     pub tag: i32,
 }
 
@@ -43,10 +46,12 @@ impl Memory {
         Memory { len: len as u64, ..Memory::default() }
     }
 
+    /// Whether only its owner can make sense of it.
     pub fn is_opaque(&self) -> bool {
         self.block == 0
     }
 
+    /// Whether it is one run.
     pub fn is_dense(&self) -> bool {
         self.block == self.len
     }
@@ -88,6 +93,7 @@ impl Memory {
 /// A message that looks for a published receive.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing<'a> {
+    /// Where the message lies.
     pub source: &'a Memory,
     /// The request that is told of the end.
     pub sender: u32,
@@ -120,6 +126,7 @@ pub enum Delivery {
     Pending,
     /// The receive is claimed for it; its first bytes, as many as it has room for, go as data
     /// packets for request `receiver`.
+    #[allow(missing_docs, reason = "told above")]
     Packets { receiver: u32, room: u64 },
 }
 
@@ -158,6 +165,7 @@ pub enum Pull {
 pub struct Run {
     /// Address of the first byte, in its own process.
     pub address: u64,
+    /// @
     pub len: u64,
 }
 
@@ -182,9 +190,11 @@ pub struct SpeculativeAddress {
 /// Whether something holds, by what is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likely {
+    /// It does not.
     No,
     /// It should be tried.
     Perhaps,
+    /// It does.
     Yes,
 }
 

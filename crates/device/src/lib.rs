@@ -4,6 +4,8 @@
 //! and a payload. Packets of one pair of processes arrive whole and in order. The layers above
 //! know a peer only by its number; a device knows nothing of communicators.
 
+#![warn(missing_docs)]
+
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -37,6 +39,7 @@ pub enum Payload<'a> {
 }
 
 impl Payload<'_> {
+    /// Bytes of it.
     pub fn len(&self) -> usize {
         match self {
             Payload::Bytes(bytes) => bytes.len(),
@@ -45,6 +48,7 @@ impl Payload<'_> {
         }
     }
 
+    /// Whether it has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -62,6 +66,7 @@ impl Payload<'_> {
 pub trait Gather {
     /// Bytes in all.
     fn len(&self) -> usize;
+    /// Whether it has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -177,6 +182,7 @@ impl Place {
 /// What a device can do and what it costs.
 #[derive(Clone, Debug)]
 pub struct Abilities {
+    /// How reports and settings call the device.
     pub name: &'static str,
     /// Payload bytes that one packet has room for, whoever it goes to.
     pub packet: usize,
@@ -219,6 +225,7 @@ pub enum Lending {
 pub struct Cut {
     /// The header of the first packet, and of each of the others.
     pub first: Header,
+    /// The header of all packets after the first.
     pub rest: Header,
     /// Payload bytes of a packet; the last has what is left. More than 0.
     pub len: usize,
@@ -237,6 +244,7 @@ pub trait Endpoint {
 
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.
 pub trait Device {
+    /// What the device can do, and what that costs.
     fn abilities(&self) -> &Abilities;
 
     /// True when packets to `peer` can go through this device.

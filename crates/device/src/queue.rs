@@ -22,6 +22,7 @@ pub const GRANT: usize = 4;
 /// What a sender may send to a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grant {
+    /// Counts the queues of the card that stood for this one.
     pub epoch: u32,
     /// Receives that were posted in this epoch, below 2^31.
     pub count: u32,
@@ -162,6 +163,7 @@ impl Posted {
         Posted { queue, epoch, seen: 0, filled: 0, receives, recalled, stage: Stage::Open }
     }
 
+    /// Of its grants.
     pub fn epoch(&self) -> u32 {
         self.epoch
     }

@@ -10,6 +10,7 @@ use crate::{Direction, Run};
 /// 8 bytes of a process, aligned, that the card reads and changes in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word {
+    /// The process that has it in its memory.
     pub peer: u32,
     /// In its own process.
     pub address: u64,

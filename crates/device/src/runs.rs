@@ -19,6 +19,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// At the beginning of a list.
     pub fn new(runs: &'a [Run]) -> Cursor<'a> {
         let mut cursor = Cursor { runs, taken: 0 };
         cursor.skip();

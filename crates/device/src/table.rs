@@ -49,6 +49,7 @@ impl Layout {
         Layout { slots: slots.clamp(1, MOST_SLOTS) }
     }
 
+    /// How many slots it has.
     pub fn slots(self) -> usize {
         self.slots
     }
@@ -63,10 +64,12 @@ impl Layout {
         0
     }
 
+    /// The word by which the receiver asks for a slot back.
     pub fn ask(self, slot: u32) -> usize {
         1 + slot as usize
     }
 
+    /// The word by which the sender claims a slot.
     pub fn claim(self, slot: u32) -> usize {
         1 + self.slots + slot as usize
     }

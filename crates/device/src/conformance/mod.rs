@@ -12,6 +12,8 @@
 //! All processes of a group live in one process here, mostly in one thread: that makes each
 //! step a deliberate one. A failed check panics and says what was expected.
 
+#![allow(missing_docs, reason = "the name of a test says what it is for")]
+
 mod direct;
 mod flow;
 mod lent;

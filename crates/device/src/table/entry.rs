@@ -8,6 +8,7 @@ pub const ENTRY: usize = 9;
 /// A published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
+    /// What a message for it is matched by.
     pub key: Key,
     /// The receiver's request.
     pub receiver: u32,
@@ -35,6 +36,7 @@ pub(super) fn begins(key: &Key) -> u64 {
 }
 
 impl Entry {
+    /// As words of the table, with a sum over all others in the last.
     pub fn encode(&self) -> [u64; ENTRY] {
         let Memory { address, len, block, stride, key, .. } = self.target;
         let mut words = [

@@ -63,6 +63,7 @@ pub struct Publications {
 const FAR: u32 = 1 << 30;
 
 impl Publications {
+    /// Nothing is published.
     pub fn new(layout: Layout) -> Publications {
         Publications { layout, slots: Vec::new(), order: 0, untold: None, told: 0 }
     }
@@ -164,6 +165,7 @@ impl Publications {
         self.slots[slot as usize].stage = Stage::Claimed;
     }
 
+    /// The slot is free again.
     pub fn forget(&mut self, slot: u32) {
         self.slots[slot as usize].stage = Stage::Free;
     }

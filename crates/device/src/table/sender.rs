@@ -7,7 +7,9 @@ use crate::Key;
 /// A published receive that a message may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate {
+    /// Its place in the table.
     pub slot: u32,
+    /// What its owner has published.
     pub entry: Entry,
     /// The receiver has taken the stream as far as the message needs.
     usable: bool,
