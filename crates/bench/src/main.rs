@@ -186,7 +186,7 @@ fn main() -> ExitCode {
         Command::Ablate => ablate::measure(&cli.options, &places),
         Command::Instructions => with_session(&cli.options, &places, instructions::count),
         command => with_session(&cli.options, &places, |session| {
-            session.measure(&suites(&command, &cli.options))?;
+            report::measure(session, &suites(&command, &cli.options))?;
             match command {
                 Command::All => plots(&cli.options, &places),
                 _ => Ok(()),

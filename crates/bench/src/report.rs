@@ -5,6 +5,7 @@ use crate::figures::{Row, Summary};
 use crate::library::Library;
 use crate::placement::Kind;
 use crate::session::Session;
+use crate::suite::Job;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs;
@@ -240,6 +241,14 @@ fn document(session: &Session) -> Value {
         "figures": values(session, session.figures.rows()),
         "far": values(session, session.figures.far_rows()),
     })
+}
+
+/// Runs all jobs, writes the report and prints it.
+pub fn measure(session: &mut Session, jobs: &[Job]) -> Result<(), String> {
+    let measured = session.run(jobs, |session| write(session, &session.output));
+    println!("{}", markdown(session));
+    eprintln!("written: report.md, figures.csv, figures.json in {}", session.output.display());
+    measured
 }
 
 /// Writes `report.md`, `figures.csv` and `figures.json` to `output`.

@@ -9,7 +9,7 @@ use crate::probe::Probe;
 use crate::program::Program;
 use crate::run::{Outcome, adopt_orphans, run};
 use crate::suite::{BENCHMARKS, Binding, Job};
-use crate::{Options, Places, cores, program, report};
+use crate::{Options, Places, cores, program};
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -233,14 +233,6 @@ impl Session {
         }
         jobs.retain(|job| !job.benchmarks.is_empty());
         jobs
-    }
-
-    /// Runs all jobs, writes the report and prints it.
-    pub fn measure(&mut self, jobs: &[Job]) -> Result<(), String> {
-        let measured = self.run(jobs, |session| report::write(session, &session.output));
-        println!("{}", report::markdown(self));
-        eprintln!("written: report.md, figures.csv, figures.json in {}", self.output.display());
-        measured
     }
 
     /// Runs all jobs, and `write` after each. Within a job the libraries take turns.
