@@ -11,7 +11,6 @@ use std::path::Path;
 #[rustfmt::skip]
 const OPEN: &[(&str, usize)] = &[
     ("coll", 12),
-    ("layout", 4),
 ];
 
 /// From a module to those that it names.

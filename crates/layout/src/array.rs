@@ -6,36 +6,7 @@ use crate::bounds::{Bounds, span};
 use crate::program::{ListBuilder, Program};
 use crate::signature::Signature;
 use crate::types::Draft;
-use crate::{Argument, Constructor, Count, Error, Type};
-
-/// MPI_ORDER_C or MPI_ORDER_FORTRAN.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The last dimension is the fastest.
-    C,
-    /// The first dimension is the fastest.
-    Fortran,
-}
-
-/// How a dimension is spread over processes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distribution {
-    /// MPI_DISTRIBUTE_BLOCK
-    Block,
-    /// MPI_DISTRIBUTE_CYCLIC
-    Cyclic,
-    /// MPI_DISTRIBUTE_NONE
-    None,
-}
-
-/// A distribution argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DistArg {
-    /// MPI_DISTRIBUTE_DFLT_DARG.
-    Default,
-    /// Elements of a block.
-    Size(Count),
-}
+use crate::{Argument, Constructor, Count, DistArg, Distribution, Error, Order, Type};
 
 /// The indices of a dimension that are selected: blocks of `len`, `period` apart, from `start`
 /// on, and then `rest` more indices in a last short block.

@@ -19,12 +19,13 @@ mod basic;
 mod blocks;
 mod bounds;
 mod construct;
-mod constructor;
 mod cursor;
+mod distribution;
 mod error;
 mod external;
 mod kernel;
 mod leaf;
+mod matching;
 mod program;
 mod quad;
 mod signature;
@@ -32,15 +33,14 @@ mod spread;
 mod transfer;
 mod types;
 
-pub use array::{DistArg, Distribution, Order};
 pub use basic::{Basic, Class};
 pub use blocks::{Blocks, copy_blocks};
-pub use constructor::Constructor;
 pub use cursor::{Cursor, Segments};
+pub use distribution::{DistArg, Distribution, Order};
 pub use error::{Argument, Error};
 pub use signature::SignatureRuns;
 pub use spread::Spread;
-pub use types::Type;
+pub use types::{Constructor, Type};
 
 /// Counts, extents and displacements: as wide as MPI_Count and MPI_Aint.
 pub type Count = i64;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::{Basic, Class, Count, Error, Type};
+use crate::{Basic, Count, Error};
 
 /// The signature of one element, without displacements. Pairs are in it as their two parts.
 #[derive(Debug)]
@@ -228,9 +228,8 @@ pub struct SignatureRuns<'a> {
 }
 
 impl<'a> SignatureRuns<'a> {
-    pub(crate) fn new(ty: &'a Type, count: Count) -> SignatureRuns<'a> {
+    pub(crate) fn new(signature: &'a Signature, count: Count) -> SignatureRuns<'a> {
         let mut runs = SignatureRuns { stack: Vec::new(), ahead: None };
-        let signature: &Signature = ty.sequence();
         let count = u64::try_from(count).unwrap_or(0);
         match signature.node {
             _ if count == 0 => {}
@@ -264,6 +263,11 @@ impl<'a> SignatureRuns<'a> {
 }
 
 impl Signature {
+    /// The hash of so many elements.
+    pub(crate) fn hash(&self, count: Count) -> u64 {
+        self.hash.times(u64::try_from(count).unwrap_or(0)).value
+    }
+
     fn children(&self) -> u64 {
         match &self.node {
             Node::Empty | Node::Run(..) => 0,
@@ -286,37 +290,5 @@ impl Iterator for SignatureRuns<'_> {
             count += run.1;
         }
         Some((basic, count))
-    }
-}
-
-impl Type {
-    /// The signature of `count` elements as runs of equal basic types.
-    pub fn signature(&self, count: Count) -> SignatureRuns<'_> {
-        SignatureRuns::new(self, count)
-    }
-
-    /// A hash of the signature of `count` elements: equal for equal signatures, in every
-    /// process, and for nothing else but by chance of 2^-60. Integers of one size count as
-    /// equal whatever the language. MPI_PACKED is hashed as itself.
-    pub fn signature_hash(&self, count: Count) -> u64 {
-        self.sequence().hash.times(u64::try_from(count).unwrap_or(0)).value
-    }
-
-    /// Whether a message of `count` elements of this type may be received as `other_count`
-    /// elements of `other` without loss: the same sequence of basic types (MPI 5.0, section
-    /// 3.3.1). Packed data matches anything of its size.
-    pub fn same_signature(&self, count: Count, other: &Type, other_count: Count) -> bool {
-        if count == other_count && std::ptr::eq(self, other) {
-            return true;
-        }
-        let bytes = |ty: &Type, count: Count| i128::from(ty.size()) * i128::from(count.max(0));
-        let packed = |ty: &Type| ty.uniform_basic() == Some(Basic::Packed);
-        bytes(self, count) == bytes(other, other_count)
-            && (packed(self) || packed(other) || self.signature_hash(count) == other.signature_hash(other_count))
-    }
-
-    /// Whether the predefined reduction operations know all its elements as one class.
-    pub fn class(&self) -> Option<Class> {
-        self.uniform_basic().map(Basic::class)
     }
 }

@@ -1,5 +1,7 @@
 //! The datatype and what can be asked of it.
 
+mod constructor;
+
 use std::mem;
 use std::rc::Rc;
 
@@ -7,7 +9,8 @@ use crate::bounds::Bounds;
 use crate::program::Program;
 use crate::signature::Signature;
 use crate::spread::Spread;
-use crate::{Basic, Constructor, Count, Error};
+use crate::{Basic, Count, Error};
+pub use constructor::Constructor;
 
 /// Levels of nesting that do not collapse: a walk keeps a frame for each.
 const DEEPEST: u32 = 4096;

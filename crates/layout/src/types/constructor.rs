@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::{Basic, Count, DistArg, Distribution, Order, Type};
+use super::Type;
+use crate::{Basic, Count, DistArg, Distribution, Order};
 
 /// A constructor call with its arguments (MPI 5.0, section 5.1.13). Displacements of the
 /// forms without `h` are in extents of the child, all others in bytes.
