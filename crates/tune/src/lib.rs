@@ -13,6 +13,7 @@ mod defaults;
 mod explain;
 mod machine;
 mod place;
+mod sizes;
 pub mod store;
 mod table;
 mod text;

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use tern_settings::Mechanism;
 
 use crate::choose::{FETCHED_BY_KERNEL_FROM, FETCHED_FROM, choose, may_fetch_by_kernel};
-use crate::table::rounded;
+use crate::sizes::rounded;
 use crate::{Choice, Costs, Placement, Situation, Stage};
 
 /// The smallest message that could go otherwise than in packets, and one from which on nothing changes.
