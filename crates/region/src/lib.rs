@@ -80,7 +80,7 @@
 //!
 //! # How bytes move
 //!
-//! See [`Mechanism`](space::Mechanism): mapped memory, cross memory attach, or two copies through shared
+//! See [`Mechanism`](space::Mechanism): mapped memory, the kernel module, cross memory attach, or two copies through shared
 //! cells, whichever is the first that works for those bytes. That it works is proved with a real
 //! transfer, for each pair of processes, when it is first needed. A mechanism that begins to fail is
 //! left, with one line on the standard error that says why, and the copy goes on with the next.

@@ -3,7 +3,7 @@
 //! A process declares memory as a *region* and gives the region's name, a [`Cookie`], to others by
 //! whatever means it has. Whoever has the cookie copies from and into the region without the owner's
 //! help, as far as the owner allows. The interface follows KNEM: a Generic and Scalable
-//! Kernel-Assisted Intra-node MPI Communication Framework (2013), without its kernel module.
+//! Kernel-Assisted Intra-node MPI Communication Framework (2013). It needs no kernel module, and uses one where that is wanted.
 
 mod cell;
 mod cookie;
