@@ -124,7 +124,7 @@ rules! {
         "A sender looks up to 50 times whether the receiver waits for its message to fetch it, unless such looks were in vain.";
     STREAM_BLOCKS = StreamBlocks, "stream-blocks", POLICY_STREAM_BLOCKS, "shm: rings":
         "Packets that go ahead of any answer are written as a stream: to blocks that do not lie side by side, the next of which is made ready.";
-    SPREAD = Spread, "spread", POLICY_SPREAD, "shm: spread":
+    SPREAD = Spread, "spread", POLICY_SPREAD, "shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
     STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "mcm: waiting":
         "A process whose yields take longer than it has used its core for sleeps instead, since others than ranks use the core.";
