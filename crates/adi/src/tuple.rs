@@ -1,4 +1,4 @@
-//! Tuple queues: which messages may bypass the stream (design, section 4).
+//! Tuple queues: which messages may bypass the stream. `docs/parts/tuple-queues.md` says more.
 //!
 //! For a pair of processes, messages take one of two paths: the *stream* of ordered packets, or
 //! *direct* delivery into a receive that the receiver has published. The sender numbers what it

@@ -1,4 +1,4 @@
-//! Messages that bypass the stream: the protocol around the tuple queues (design, section 4).
+//! Messages that bypass the stream: the protocol around the tuple queues ([`crate::tuple`]).
 
 use super::look::Receiving;
 use super::outbox::Bulk;
