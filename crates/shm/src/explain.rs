@@ -7,9 +7,8 @@ use tern_tune::{Facts, Placement};
 impl Shm {
     /// For each size and case: which way a message will take, and what the others would cost.
     ///
-    /// Said before any peer is known: that the kernel copies is judged by whether it does so
-    /// inside this process, and the cores are taken to share a cache if any two of those that this
-    /// process may use do.
+    /// Said before any peer is known. That the kernel copies is judged by whether it does so inside this process. The placement is the
+    /// nearest one of two cores that this process may use, the first of them and another one; a process with one core is taken to share a cache.
     pub fn explain(&self) -> String {
         let kernel = self.direct.access.kernel_copies_here();
         let own = tern_node::affinity();
