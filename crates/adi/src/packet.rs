@@ -77,7 +77,7 @@ pub enum Packet {
     /// A message of `size` bytes, whole or its beginning, which is the payload. `sync`: the sender's request to acknowledge when it has matched.
     /// `preferred`: the receiver could have fetched it, and has it sooner so.
     Eager { tuple: Tuple, size: u64, sync: Option<Synchronous>, preferred: bool },
-    /// The payload has the next bytes of the last eager message on this channel.
+    /// The payload has the next bytes of the last eager message on this stream.
     More,
     /// A message of `size` bytes waits at the sender. The payload is the memory that it lies in ([`tern_mcm::Memory`]).
     Rts { tuple: Tuple, size: u64, sender: Synchronous, flags: RtsFlags },

@@ -154,7 +154,7 @@ counters! {
         PUBLISHED_ASKED = "published_asked": Counter, "receives", Tuner;
         /// Those of the published that could not be when they were posted, and were later.
         PUBLISHED_LATE = "published_late": Counter, "receives", Tuner;
-        /// Receives that found no room on their sender's board.
+        /// Receives that found no room in the posted-receive table for their sender.
         PUBLISHED_REFUSED = "published_refused": Counter, "receives", Tuner;
     }
     in "moving" {
