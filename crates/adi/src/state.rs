@@ -2,19 +2,19 @@
 
 mod arrive;
 mod cancel;
-mod course;
+mod completion_fast;
+mod deferred_post;
 mod direct;
-mod ended;
-mod fetching;
-mod late;
-mod look;
+mod facts;
 mod lost;
 mod outbox;
 mod pending;
 mod placing;
+mod ready_to_receive;
 mod receive;
 mod rendezvous;
 mod send;
+mod send_context;
 mod unexpected;
 mod ways;
 
@@ -28,10 +28,10 @@ use crate::tuple;
 use crate::unexpected::Cap;
 use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
+use deferred_post::Late;
 use direct::Published;
-use fetching::Fetching;
-use late::Late;
 use outbox::Outbox;
+use ready_to_receive::Fetching;
 use rendezvous::{Fetch, Fin};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

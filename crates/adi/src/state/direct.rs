@@ -1,6 +1,6 @@
 //! Messages that bypass the stream: the protocol around the tuple queues ([`crate::tuple`]).
 
-use super::look::Receiving;
+use super::facts::Receiving;
 use super::outbox::Bulk;
 use super::{NONE, Side, State};
 use crate::matching::{Hindrance, Place};
@@ -21,7 +21,7 @@ pub struct Published {
     at: u32,
 }
 
-/// Not published; when it leaves matching, that matters to those that are to be published later ([`super::late`]).
+/// Not published; when it leaves matching, that matters to those that are to be published later ([`super::deferred_post`]).
 const WATCHED: u32 = NONE - 1;
 
 impl Published {

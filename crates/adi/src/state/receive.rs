@@ -1,7 +1,7 @@
 //! Starting a receive, and the receive that its call only waits for.
 
 use super::direct::Published;
-use super::look::Receiving;
+use super::facts::Receiving;
 use super::{EXPECTED, Side, State, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use tern_copy::Source;

@@ -19,7 +19,7 @@ mod put;
 pub use get::Fetch;
 pub use put::Fin;
 
-use super::look::source;
+use super::facts::source;
 use super::outbox::Outgoing;
 use super::{Body, State, arrive::Arrival};
 use crate::packet::{Packet, RtsFlags, Synchronous};

@@ -1,7 +1,7 @@
 //! Starting a send: at once if it can go, or as a request.
 
 use super::arrive::{Arrival, Body};
-use super::look::{Sending, source};
+use super::facts::{Sending, source};
 use super::outbox::{Outgoing, PIECE};
 use super::{Exchanges, Side, State, Transfer};
 use crate::packet::{Packet, RtsFlags, Synchronous};

@@ -6,7 +6,7 @@
 //! receiver has bytes that may be the wrong ones. If they are, it asks for packets.
 
 use super::direct::key;
-use super::look::Receiving;
+use super::facts::Receiving;
 use super::{NONE, Side, State, Transfer};
 use crate::packet::Packet;
 use crate::{Data, Pattern, Proc, Tuple};
