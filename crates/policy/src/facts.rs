@@ -136,8 +136,8 @@ pub enum Purpose {
     Exchange,
 }
 
-/// What takes time to find out, or is learned.
-pub trait Look {
+/// Finding out where the memory of a message lies.
+pub trait Locate {
     /// Where the memory of the message is presumed to lie, without a question to the kernel: whether that is sure. `None`: nothing is presumed.
     fn presume(&mut self) -> Option<bool>;
     /// Takes what was presumed for where the memory lies.
@@ -146,6 +146,10 @@ pub trait Look {
     fn locate(&mut self, purpose: Purpose);
     /// Where the memory lies, by what was found out so far.
     fn source(&mut self) -> Source;
+}
+
+/// What takes time to find out, or is learned.
+pub trait Look: Locate {
     /// Whether the device copies a message of this length by itself, so that its memory need not be located.
     fn device_copies(&mut self) -> bool;
     /// Whether a receiver that waits is no better off with packets of this length, even into shared memory.

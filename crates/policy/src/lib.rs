@@ -55,7 +55,7 @@ pub use account::{Account, break_even};
 pub use backoff::{Backoff, SharedBackoff};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message};
 pub use deliver::CopyMode;
-pub use facts::{Aside, Caller, Facts, Hope, Likely, Look, Pattern, Purpose, Source, ZeroCopy};
+pub use facts::{Aside, Caller, Facts, Hope, Likely, Locate, Look, Pattern, Purpose, Source, ZeroCopy};
 pub use habit::Habits;
 pub use lending::LendingTrials;
 pub use order::Order;

@@ -5,7 +5,8 @@ use super::direct::key;
 use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
 use tern_mcm::{Direct, Lending, Likely, Memory, SpeculativeAddress};
 use tern_policy::{
-    self as policy, Along, Copied, Facts, Hope, Look, Message, Purpose, RecvFacts, RecvLook, Source, ZeroCopy, rules,
+    self as policy, Along, Copied, Facts, Hope, Locate, Look, Message, Purpose, RecvFacts, RecvLook, Source, ZeroCopy,
+    rules,
 };
 
 /// Where the bytes of a message lie, for the policy. `sure`: that is known, else presumed.
@@ -50,7 +51,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-impl Look for Sending<'_> {
+impl Locate for Sending<'_> {
     fn presume(&mut self) -> Option<bool> {
         self.presumed = self.state.presume(self.to, self.data);
         self.presumed.map(|(_, sure)| sure)
@@ -77,7 +78,9 @@ impl Look for Sending<'_> {
         let (memory, sure) = self.found();
         source(&memory, sure)
     }
+}
 
+impl Look for Sending<'_> {
     fn device_copies(&mut self) -> bool {
         self.data.len() <= self.direct().copies_up_to(self.to)
     }

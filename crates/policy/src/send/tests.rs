@@ -1,7 +1,7 @@
 //! Plans of sends, by made-up facts and costs.
 
 use super::*;
-use crate::facts::Purpose;
+use crate::facts::{Locate, Purpose};
 
 const EAGER: usize = 64 << 10;
 
@@ -90,7 +90,7 @@ impl World {
     }
 }
 
-impl Look for World {
+impl Locate for World {
     fn presume(&mut self) -> Option<bool> {
         self.presumed
     }
@@ -107,7 +107,9 @@ impl Look for World {
     fn source(&mut self) -> Source {
         self.known.unwrap_or(FACTS.source)
     }
+}
 
+impl Look for World {
     fn device_copies(&mut self) -> bool {
         self.copies
     }
