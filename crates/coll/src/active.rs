@@ -3,7 +3,7 @@
 use crate::absent::Absent;
 use crate::operation::Operation;
 use crate::peers::Peers;
-use crate::repeated::{Areas, Repeated, What};
+use crate::persistent::{Areas, Repeated, What};
 use std::cell::RefCell;
 use std::rc::Rc;
 use tern_adi::{Adi, Background};

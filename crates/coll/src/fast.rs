@@ -1,5 +1,5 @@
 //! The fast path of blocking collectives: over shared control lines, when the communicator has
-//! them and the data is small, or in two levels ([`crate::levels`]) when it spans several nodes. Each function returns `None` when the schedules must do it; the
+//! them and the data is small, or in two levels ([`crate::hierarchical`]) when it spans several nodes. Each function returns `None` when the schedules must do it; the
 //! answer depends only on what all members know, so all of them take the same path.
 
 // Addresses are those of the program, which MPI trusts as C does.

@@ -1,7 +1,7 @@
 //! Who takes part in a collective, and with which memory.
 
 use crate::choose::Policy;
-use crate::levels::Levels;
+use crate::hierarchical::Levels;
 use crate::lines::refusal::Call;
 use crate::lines::{Farewell, Lines};
 use std::cell::{Cell, OnceCell, RefCell};
