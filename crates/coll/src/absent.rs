@@ -4,10 +4,11 @@
 //! of this kind: it tells all others at once that its part will not come, and takes what they send it, to nowhere, so that no
 //! sender waits. Nothing of it costs anything where no call is refused.
 
-use crate::active::Round;
-use crate::lines::refusal::Call;
-use crate::operation::{REFUSED, Way, tag_among};
-use crate::peers::Peers;
+use crate::calls::Call;
+use crate::group::{Group, Member};
+use crate::operation::REFUSED;
+use crate::round::Round;
+use crate::tags::{Way, tag_among};
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 use std::rc::Rc;
@@ -16,7 +17,7 @@ use tern_layout::{Basic, Type};
 
 /// The part of a member in a collective that it has refused.
 pub struct Absent {
-    peers: Rc<Peers>,
+    peers: Rc<Group>,
     tag: u32,
     /// What others may send: from whom, as what, and the receive that waits for it.
     awaited: RefCell<Vec<(Proc, Pattern, Request)>>,
@@ -26,14 +27,15 @@ pub struct Absent {
 
 impl Absent {
     /// Takes the place of the collective `call` in the order of those.
-    pub fn new(peers: &Rc<Peers>, call: Call, way: Way) -> Absent {
+    pub fn new(peers: &Rc<impl Member>, call: Call, way: Way) -> Absent {
+        let peers = peers.group();
         let tag = peers.next_tag(call as u8, way);
         Absent { peers: peers.clone(), tag, awaited: RefCell::default(), over: Cell::new(false) }
     }
 
     /// Whether it is of the communicator of these.
-    pub(crate) fn is_of(&self, peers: &Rc<Peers>) -> bool {
-        Rc::ptr_eq(&self.peers, peers)
+    pub(crate) fn is_of(&self, peers: &Rc<impl Member>) -> bool {
+        Rc::ptr_eq(&self.peers, peers.group())
     }
 
     /// Takes nothing more: the communicator is being freed, and its context may serve another one.

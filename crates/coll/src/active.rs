@@ -4,39 +4,10 @@ use crate::absent::Absent;
 use crate::operation::Operation;
 use crate::peers::Peers;
 use crate::persistent::{Areas, Repeated, What};
+use crate::round::Round;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tern_adi::{Adi, Background};
-
-/// What goes on with any progress, once or in one round after the other.
-pub trait Round {
-    /// Begins; it must not be active.
-    fn start(&self, adi: &Adi);
-    /// Does what can be done now; true when it is not active, or not any more.
-    fn advance(&self, adi: &Adi) -> bool;
-    fn is_done(&self) -> bool;
-    /// Another number when it has got on.
-    fn step(&self) -> usize;
-}
-
-impl Round for Operation {
-    fn start(&self, _: &Adi) {
-        Operation::start(self);
-    }
-
-    fn advance(&self, adi: &Adi) -> bool {
-        let _together = adi.go_on_together(self.exchanges());
-        Operation::advance(self, adi)
-    }
-
-    fn is_done(&self) -> bool {
-        Operation::is_done(self)
-    }
-
-    fn step(&self) -> usize {
-        Operation::step(self)
-    }
-}
 
 /// The nonblocking and persistent collectives that are active in this process. One per process.
 pub struct Collectives {
@@ -59,7 +30,7 @@ impl Collectives {
     /// A persistent collective of `peers` over lines of its own; `messages` is the same without. All members make it at the same time,
     /// and either all get one or none does.
     pub fn repeat(&self, adi: &Adi, peers: &Peers, what: What, messages: &Rc<Operation>) -> Option<Repeated> {
-        Repeated::new(adi, peers, &self.areas, what, messages)
+        Repeated::new(adi, peers.lines(adi)?, peers, &self.areas, what, messages)
     }
 
     /// Starts `operation` and does what can be done at once.

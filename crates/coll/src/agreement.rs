@@ -5,8 +5,8 @@
 //! all who are below. A member that has a hole, and calls this no more, is missed in the next exchange only by
 //! members that have a hole too, or have lost it: for both ways, and each call, the tree is the same.
 
+use crate::group::{Group, Member};
 use crate::operation::{Failure, run};
-use crate::peers::Peers;
 use crate::schedule::{Builder, Schedule};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Proc};
@@ -19,7 +19,7 @@ struct Table {
 }
 
 impl Table {
-    fn new(peers: &Peers, mine: &[u64]) -> Table {
+    fn new(peers: &Group, mine: &[u64]) -> Table {
         let width = mine.len() + 1;
         let mut words = vec![0; width * peers.procs.len()];
         let own = &mut words[peers.rank as usize * width..][..width];
@@ -35,7 +35,7 @@ impl Table {
     }
 
     /// The schedule that fills the table, which stays where it is meanwhile.
-    fn schedule(&mut self, peers: &Peers) -> Schedule {
+    fn schedule(&mut self, peers: &Group) -> Schedule {
         let mut b = Builder::new(peers);
         let (me, size) = (b.rank, b.size);
         let children: Vec<usize> = (0..usize::BITS)
@@ -69,14 +69,14 @@ impl Table {
 /// What every member gives, by rank. All call it, with as many words.
 ///
 /// Errors: this process is lost to a member, perhaps not to this one.
-pub fn together<const N: usize>(adi: &Adi, peers: &Rc<Peers>, mine: [u64; N]) -> Result<Vec<[u64; N]>, Proc> {
-    let mut table = Table::new(peers, &mine);
-    let schedule = table.schedule(peers);
+pub fn together<const N: usize>(adi: &Adi, peers: &Rc<impl Member>, mine: [u64; N]) -> Result<Vec<[u64; N]>, Proc> {
+    let mut table = Table::new(peers.group(), &mine);
+    let schedule = table.schedule(peers.group());
     let done = run(adi, peers, schedule);
-    outcome(&table, peers, done.err())
+    outcome(&table, peers.group(), done.err())
 }
 
-fn outcome<const N: usize>(table: &Table, peers: &Peers, failure: Option<Failure>) -> Result<Vec<[u64; N]>, Proc> {
+fn outcome<const N: usize>(table: &Table, peers: &Group, failure: Option<Failure>) -> Result<Vec<[u64; N]>, Proc> {
     match (table.hole(), failure) {
         (None, _) => Ok(table.words.chunks(N + 1).map(|part| std::array::from_fn(|at| part[at])).collect()),
         (Some(_), Some(Failure::Lost(process))) => Err(process),

@@ -1,59 +1,22 @@
 //! Operations of [`crate::fast`] for memory that is one run of bytes: with nothing around it that a
 //! short one need not have. They take the same turns of the lines as those, so that members may mix the two.
 
-use crate::fast::{Fast, are_left, gathers, reduces, scatters};
-use crate::lines::{FETCHED, Lines, Vector, region, shared, shares};
-use crate::ops::Op;
+use crate::copies::{copy, give};
+use crate::lines::limits::{are_left, gathers, reduces, scatters};
+use crate::lines::{Fast, Lines, region, shared, shares};
+use crate::ops::{Op, Vector};
 use crate::peers::Peers;
 use tern_adi::Adi;
-use tern_copy::{Source, Target};
 use tern_layout::Basic;
 
 /// One side of a collective at this process: where its memory begins. Null where it has none, or has it in the other
 /// one (MPI_IN_PLACE).
 pub type Base = *mut u8;
 
-/// Copies bytes, of which there are most often a few.
-///
-/// # Safety
-/// Both are valid for `len` bytes and do not overlap.
-#[inline(always)]
-pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match len {
-            8 => to.cast::<u64>().write_unaligned(from.cast::<u64>().read_unaligned()),
-            4 => to.cast::<u32>().write_unaligned(from.cast::<u32>().read_unaligned()),
-            _ => tern_copy::plain(to, from, len),
-        }
-    }
-}
-
-/// The same into a payload of the lines: another process has read what this one has given in that place before. `asked`: lines of one that
-/// is not long are asked for before it is written ([`FETCHED`]), where not all wait for all.
-///
-/// # Safety
-/// As for [`copy`].
-#[inline(always)]
-pub(crate) unsafe fn give(from: *const u8, to: &mut [u8], asked: bool) {
-    let len = to.len();
-    let short = if asked { FETCHED } else { tern_copy::SHORT - 1 };
-    // SAFETY: the caller's promise.
-    unsafe { if len <= short { copy(from, to.as_mut_ptr(), len) } else { give_long(from, to) } }
-}
-
-/// # Safety
-/// As for [`copy`].
-#[cold]
-unsafe fn give_long(from: *const u8, to: &mut [u8]) {
-    // SAFETY: the caller's promise.
-    unsafe { tern_copy::copy(to.as_mut_ptr(), from, to.len(), Source::Any, Target::Peer) };
-}
-
 /// The lines of `peers` and this process's rank there.
 #[inline(always)]
 fn place<'a>(adi: &Adi, peers: &'a Peers) -> Option<(&'a Lines, usize)> {
-    Some((peers.lines(adi)?, peers.rank as usize))
+    peers.lines(adi).map(|lines| (lines, lines.rank()))
 }
 
 /// The root's `len` bytes for everybody.

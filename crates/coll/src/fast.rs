@@ -5,104 +5,20 @@
 // Addresses are those of the program, which MPI trusts as C does.
 #![allow(clippy::not_unsafe_ptr_arg_deref, clippy::too_many_arguments)]
 
-use crate::dense::give;
+use crate::blocks::{
+    bcast_over, block_data, blocks_data, get, get_part, give_part, own, put, put_part, read_in_allgather,
+    read_in_alltoall,
+};
+use crate::buffers::{Buffer, Operator, any_vector};
+pub use crate::lines::Fast;
+use crate::lines::limits::*;
 use crate::lines::region::Part;
-use crate::lines::shared::{self, Own};
-use crate::lines::shares;
-use crate::lines::{Kind, Lines, MORE, Mismatch, Vector};
-use crate::peers::{Buffer, Operator, Peers};
+use crate::lines::{Kind, Lines, MORE, Mismatch, shared, shares};
+use crate::ops::Vector;
+use crate::peers::Peers;
 use std::rc::Rc;
-use tern_adi::{Adi, Data};
+use tern_adi::Adi;
 use tern_layout::Type;
-
-/// Done, or what the members disagree about.
-pub type Fast = Option<Result<(), Mismatch>>;
-
-/// Most bytes that one member reads in an operation in which all read from all.
-pub(crate) const ALL_TO_ALL: usize = 128 << 10;
-/// Longest block of an allgather, a gather or a reduction among three and more that goes through the lines, in parts: whoever
-/// reads what all others have given copies as much as if each had sent it to him, and waits for all of them together.
-const READ: usize = 256 << 10;
-/// Shortest block that two leave to messages, which find out whether one copy or two are faster.
-const LEFT_BY_TWO: usize = 8 << 10;
-/// Longest block of an alltoall among three and more, which costs two copies instead of one.
-const ALLTOALL: usize = 32 << 10;
-/// Shortest part of these. Of an alltoall, one of this length pays for a block of twice that; what parts may do grows
-/// with their square, since they are longer and fewer of them are needed.
-const PART: usize = 1 << 10;
-/// Parts are so many bytes, times a whole number.
-const UNIT: usize = 64;
-/// Longest reduction to all that goes through the lines, in parts.
-const ALLREDUCE: usize = 4 << 20;
-/// Longest vector that two reduce over the lines so that both get something of it: above, of a reduction to all, each sends the half that the
-/// other adds up.
-const ALLREDUCE_OF_TWO: usize = 8 << 10;
-/// Longest broadcast that goes through the lines, in parts.
-const BCAST: usize = 4 << 20;
-
-/// Packs the elements at `base` into `out`.
-fn pack(base: *const u8, count: i64, ty: &Type, from: usize, out: &mut [u8]) {
-    // SAFETY: the program's buffer holds `count` elements of `ty` (MPI's own rule), which are at
-    // least `from + out.len()` bytes.
-    unsafe { ty.pack(base, count, from as u64, out) };
-}
-
-/// Unpacks into the elements at `base`.
-fn unpack(base: *mut u8, count: i64, ty: &Type, from: usize, bytes: &[u8]) {
-    // SAFETY: as in `pack`.
-    unsafe { ty.unpack(base, count, from as u64, bytes) };
-}
-
-/// Where block `rank` of a buffer begins: blocks follow each other by extent.
-fn block(buffer: &Buffer, rank: usize) -> *mut u8 {
-    let step = buffer.count * buffer.ty.extent();
-    buffer.base.wrapping_offset((rank as i64 * step) as isize)
-}
-
-/// Block `rank` of a buffer.
-pub(crate) fn block_data(buffer: &Buffer, rank: usize) -> Data {
-    Data::new(block(buffer, rank), buffer.count, &buffer.ty)
-}
-
-/// All blocks of a buffer.
-fn blocks_data(buffer: &Buffer, blocks: usize) -> Data {
-    Data::new(buffer.base, buffer.count * blocks as i64, &buffer.ty)
-}
-
-/// Where `blocks` blocks from `rank` on begin, if they are one run of bytes; else null.
-fn dense(buffer: &Buffer, rank: usize, blocks: i64) -> *const u8 {
-    match Data::new(buffer.base, buffer.count * blocks, &buffer.ty) {
-        Data::Bytes(..) => block(buffer, rank),
-        _ => std::ptr::null(),
-    }
-}
-
-/// Puts the packed `bytes` into block `rank`.
-pub(crate) fn put(buffer: &Buffer, rank: usize, bytes: &[u8]) {
-    put_part(buffer, rank, 0, bytes);
-}
-
-/// Packs block `rank` into `out`.
-pub(crate) fn get(buffer: &Buffer, rank: usize, out: &mut [u8]) {
-    get_part(buffer, rank, 0, out);
-}
-
-fn put_part(buffer: &Buffer, rank: usize, from: usize, bytes: &[u8]) {
-    unpack(block(buffer, rank), buffer.count, &buffer.ty, from, bytes);
-}
-
-fn get_part(buffer: &Buffer, rank: usize, from: usize, out: &mut [u8]) {
-    pack(block(buffer, rank), buffer.count, &buffer.ty, from, out);
-}
-
-/// [`get_part`] for a turn in which all wait for all.
-fn give_part(buffer: &Buffer, rank: usize, from: usize, out: &mut [u8]) {
-    match Data::new(block(buffer, rank), buffer.count, &buffer.ty) {
-        // SAFETY: as in `pack`; shared memory never overlaps the program's.
-        Data::Bytes(base, _) => unsafe { give(base.add(from), out, false) },
-        _ => get_part(buffer, rank, from, out),
-    }
-}
 
 /// Does `each` with the first byte and the length of every part of `len` bytes, until one fails. Of nothing there is one part.
 fn in_parts(
@@ -129,79 +45,8 @@ fn in_all_parts(
     refused
 }
 
-/// Copies one block of `from` to block `rank` of `to` within the process.
-pub(crate) fn own(from: &Buffer, at: usize, to: &Buffer, rank: usize) {
-    // SAFETY: both are the program's buffers, of the same signature (MPI's own rule).
-    unsafe {
-        Type::copy(&from.ty, block(from, at), from.count, &to.ty, block(to, rank), to.count);
-    }
-}
-
 fn lines<'a>(adi: &Adi, peers: &'a Peers) -> Option<&'a Lines> {
     peers.lines(adi)
-}
-
-/// All ranks but `rank`, in order.
-pub(crate) fn others(lines: &Lines, rank: usize) -> impl Iterator<Item = usize> {
-    (0..lines.size()).filter(move |&other| other != rank)
-}
-
-/// Whether the lines serve a broadcast of `len` bytes.
-#[inline(always)]
-pub(crate) fn broadcasts(lines: &Lines, len: usize) -> bool {
-    len <= BCAST && !are_left(lines, len)
-}
-
-/// Whether the lines serve an operation in which one or all read `len` bytes of each, in one turn.
-#[inline(always)]
-pub(crate) fn gathers(lines: &Lines, len: usize) -> bool {
-    len <= longest_part(lines) && !are_left(lines, len)
-}
-
-/// Whether blocks of `len` bytes are left to messages.
-#[inline(always)]
-pub(crate) fn are_left(lines: &Lines, len: usize) -> bool {
-    lines.size() == 2 && len >= LEFT_BY_TWO
-}
-
-/// Most bytes that each member gives in a turn of which one or all read everything.
-#[inline(always)]
-pub(crate) fn longest_part(lines: &Lines) -> usize {
-    lines.capacity().min(ALL_TO_ALL / lines.size() / UNIT * UNIT)
-}
-
-/// Bytes of the parts in which they serve an operation whose readers, one or all, read `len` bytes from each member; `None`
-/// if they do not.
-fn part(lines: &Lines, len: usize) -> Option<usize> {
-    let part = longest_part(lines);
-    (gathers(lines, len) || lines.size() > 2 && len <= READ && part >= PART).then_some(part)
-}
-
-/// Whether they serve a scatter of `len` bytes to each.
-#[inline(always)]
-pub(crate) fn scatters(lines: &Lines, len: usize) -> bool {
-    len * lines.size() <= lines.capacity() && !are_left(lines, len)
-}
-
-/// Whether they serve a reduction of a vector of `bytes` in one turn.
-#[inline(always)]
-pub(crate) fn reduces(lines: &Lines, bytes: usize) -> bool {
-    bytes <= lines.capacity() && bytes * lines.size() <= ALL_TO_ALL && !(lines.size() == 2 && bytes > ALLREDUCE_OF_TWO)
-}
-
-/// What the others read of this member in an allgather, if that is long enough to be read where it lies. `send` is `None`
-/// for MPI_IN_PLACE.
-pub(crate) fn read_in_allgather(lines: &Lines, send: Option<&Buffer>, recv: &Buffer) -> Option<Own> {
-    let len = recv.bytes();
-    let memory = || send.map_or_else(|| dense(recv, lines.rank(), 1), |send| dense(send, 0, 1));
-    shared::serves(len, len).then(|| (memory(), len))
-}
-
-/// The same in an alltoall. What comes in would take the place of what the others still read, if that lay there too.
-pub(crate) fn read_in_alltoall(lines: &Lines, send: Option<&Buffer>, recv: &Buffer) -> Option<Own> {
-    let (len, size) = (recv.bytes(), lines.size());
-    let own = || send.map_or((std::ptr::null(), 0), |send| (dense(send, 0, size as i64), len * size));
-    shared::serves(len, len * size).then(own)
 }
 
 pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
@@ -227,30 +72,29 @@ pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
     broadcasts(lines, len).then(|| bcast_over(lines, adi, root as usize, buffer))
 }
 
-/// Over `lines`, on which the root has the rank `root`.
-pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer) -> Result<(), Mismatch> {
-    let send = |at: usize, out: &mut [u8]| pack(buffer.base, buffer.count, &buffer.ty, at, out);
-    let take = |at: usize, bytes: &[u8]| unpack(buffer.base, buffer.count, &buffer.ty, at, bytes);
-    lines.bcast(adi, root, buffer.bytes(), send, take)
+/// A gather or a scatter of `len` bytes for each, by a region of the root's: `all` are its blocks, there alone, and `block` is that of
+/// another member.
+fn by_region(
+    lines: &Lines, adi: &Adi, (kind, root, len): (Kind, u32, usize), all: Option<&Buffer>, block: Option<&Buffer>,
+    meanwhile: &dyn Fn(),
+) -> Fast {
+    let task = lines.task(kind, root, len)?;
+    let Some(all) = all else {
+        return lines.by_region(adi, &task, Part::Other(block?.data(), lines.rank() * len));
+    };
+    let data = |rank| block_data(all, rank);
+    lines.by_region(adi, &task, Part::Root { memory: blocks_data(all, lines.size()), data: &data, meanwhile })
 }
 
 /// `send` is `None` for MPI_IN_PLACE at the root; `recv` is there at the root.
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = send.or(recv)?.bytes();
-    if let Some(task) = lines.task(Kind::Gather, root, len) {
-        let done = match recv.filter(|_| task.root == lines.rank()) {
-            Some(recv) => {
-                let meanwhile = || send.into_iter().for_each(|send| own(send, 0, recv, task.root));
-                let memory = blocks_data(recv, lines.size());
-                let data = |rank| block_data(recv, rank);
-                lines.by_region(adi, &task, Part::Root { memory, data: &data, meanwhile: &meanwhile })
-            }
-            None => lines.by_region(adi, &task, Part::Other(send?.data(), lines.rank() * len)),
-        };
-        if done.is_some() {
-            return done;
-        }
+    let all = recv.filter(|_| root as usize == lines.rank());
+    let meanwhile = || send.into_iter().zip(all).for_each(|(send, all)| own(send, 0, all, root as usize));
+    let done = by_region(lines, adi, (Kind::Gather, root, len), all, send, &meanwhile);
+    if done.is_some() {
+        return done;
     }
     let part = part(lines, len)?;
     let root = root as usize;
@@ -268,19 +112,11 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
 pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
     let lines = lines(adi, peers)?;
     let len = recv.or(send)?.bytes();
-    if let Some(task) = lines.task(Kind::Scatter, root, len) {
-        let done = match send.filter(|_| task.root == lines.rank()) {
-            Some(send) => {
-                let meanwhile = || recv.into_iter().for_each(|recv| own(send, task.root, recv, 0));
-                let memory = blocks_data(send, lines.size());
-                let data = |rank| block_data(send, rank);
-                lines.by_region(adi, &task, Part::Root { memory, data: &data, meanwhile: &meanwhile })
-            }
-            None => lines.by_region(adi, &task, Part::Other(recv?.data(), lines.rank() * len)),
-        };
-        if done.is_some() {
-            return done;
-        }
+    let all = send.filter(|_| root as usize == lines.rank());
+    let meanwhile = || recv.into_iter().zip(all).for_each(|(recv, all)| own(all, root as usize, recv, 0));
+    let done = by_region(lines, adi, (Kind::Scatter, root, len), all, recv, &meanwhile);
+    if done.is_some() {
+        return done;
     }
     if !scatters(lines, len) {
         return None;
@@ -357,12 +193,6 @@ pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) 
 fn vector(lines: &Lines, op: &Operator, ty: &Type, count: i64, blocks: usize) -> Option<Vector> {
     let vector = any_vector(op, ty, count)?;
     reduces(lines, vector.bytes * blocks).then_some(vector)
-}
-
-/// The vector of a reduction by a predefined operation.
-pub(crate) fn any_vector(op: &Operator, ty: &Type, count: i64) -> Option<Vector> {
-    let Operator::Predefined(op) = op else { return None };
-    Vector::new(*op, ty, count)
 }
 
 /// `send` is null for MPI_IN_PLACE (at the root); `recv` matters at the root.

@@ -4,10 +4,12 @@
 //! Each function returns `None` when the schedules over all processes must do it; the answer depends only on what all
 //! members know, so all of them take the same way.
 
-use crate::fast::{self, Fast};
-use crate::lines::{Farewell, Lines, Mismatch, Vector};
+use crate::blocks::{bcast_over, get, own, put};
+use crate::buffers::{Buffer, BufferV, Operator, Root};
+use crate::group::Group;
+use crate::lines::limits::ALL_TO_ALL;
+use crate::lines::{Farewell, Fast, Lines, Mismatch, Vector};
 use crate::operation::Failure;
-use crate::peers::{Buffer, BufferV, Operator, Peers, Root};
 use crate::schedule::Schedule;
 use std::rc::Rc;
 use tern_adi::Adi;
@@ -62,14 +64,14 @@ pub struct Levels {
     /// Its lines, if it is not alone there.
     local: Option<Lines>,
     /// The leaders, if this process is one; each has the number of its node for a rank.
-    leaders: Option<Rc<Peers>>,
+    leaders: Option<Rc<Group>>,
     /// Payload of one turn of the lines, on every node.
     capacity: usize,
 }
 
 impl Levels {
     /// The levels of `peers`, if there are two and every node has lines for this communicator.
-    pub fn new(adi: &Adi, peers: &Peers) -> Option<Levels> {
+    pub fn new(adi: &Adi, peers: &Group) -> Option<Levels> {
         if peers.remote.is_some() || peers.size() < 3 {
             return None;
         }
@@ -83,7 +85,7 @@ impl Levels {
         let (node, place) = nodes.places[peers.rank as usize];
         let part = |rank: usize, ranks: &mut dyn Iterator<Item = u32>| {
             let procs = ranks.map(|rank| peers.procs[rank as usize]).collect();
-            Peers::new(peers.context, rank as u32, procs, None, peers.epoch)
+            Group::new(peers.context, rank as u32, procs, None, peers.epoch)
         };
         let neighbours = part(place, &mut nodes.ranks[node].iter().copied());
         let local = match neighbours.size() {
@@ -99,7 +101,7 @@ impl Levels {
     }
 
     /// Runs what the leaders do among themselves, if this process is one.
-    fn lead(&self, adi: &Adi, schedule: impl FnOnce(&Peers) -> Schedule) -> Result<(), Mismatch> {
+    fn lead(&self, adi: &Adi, schedule: impl FnOnce(&Group) -> Schedule) -> Result<(), Mismatch> {
         let Some(leaders) = &self.leaders else { return Ok(()) };
         crate::run(adi, leaders, schedule(leaders)).map_err(|failure| match failure {
             Failure::Truncated(wrong) => Mismatch::Bytes {
@@ -114,7 +116,7 @@ impl Levels {
 
     /// The same where all processes of this node wait for what comes of it, which is `len` bytes: they are told too if
     /// a process is lost.
-    fn lead_all(&self, adi: &Adi, len: usize, schedule: impl FnOnce(&Peers) -> Schedule) -> Result<(), Mismatch> {
+    fn lead_all(&self, adi: &Adi, len: usize, schedule: impl FnOnce(&Group) -> Schedule) -> Result<(), Mismatch> {
         self.lead(adi, schedule).inspect_err(|wrong| {
             if let (Mismatch::Lost { process }, Some(lines)) = (wrong, &self.local) {
                 lines.lose(adi, len, *process);
@@ -125,7 +127,7 @@ impl Levels {
     /// Tells all processes of this node what the one in `place` has.
     fn tell(&self, adi: &Adi, place: usize, buffer: &Buffer) -> Result<(), Mismatch> {
         let Some(lines) = &self.local else { return Ok(()) };
-        fast::bcast_over(lines, adi, place, buffer)
+        bcast_over(lines, adi, place, buffer)
     }
 
     /// The vector of a reduction by a predefined operation, if the lines of every node serve it, and whether it takes
@@ -133,7 +135,7 @@ impl Levels {
     fn vector(&self, op: &Operator, ty: &Type, count: i64) -> Option<(Vector, bool)> {
         let Operator::Predefined(op) = op else { return None };
         let vector = Vector::new(*op, ty, count).filter(|vector| vector.bytes <= LONGEST)?;
-        let long = vector.bytes > self.capacity || vector.bytes * self.nodes.widest() > fast::ALL_TO_ALL;
+        let long = vector.bytes > self.capacity || vector.bytes * self.nodes.widest() > ALL_TO_ALL;
         Some((vector, long))
     }
 
@@ -157,7 +159,7 @@ impl Levels {
         }
     }
 
-    /// See [`Peers::leave`].
+    /// See [`crate::Peers::leave`].
     pub(crate) fn leave(&self) -> Option<Farewell> {
         Some(self.local.as_ref()?.leave())
     }
@@ -182,7 +184,7 @@ impl Levels {
             if home && place != 0 {
                 self.tell(adi, place, buffer)?;
             }
-            let among = |leaders: &Peers| crate::bcast(leaders, buffer, Root::Rank(node as u32));
+            let among = |leaders: &Group| crate::bcast(leaders, buffer, Root::Rank(node as u32));
             if home && place != 0 {
                 return self.lead(adi, among);
             }
@@ -211,7 +213,7 @@ impl Levels {
         let result = Buffer { base: out, count, ty: ty.clone() };
         // SAFETY: the program's buffers hold `count` elements (MPI's own rule), and `out` is one of them or as long.
         let done = unsafe { self.reduce_here(adi, &vector, long, input, out) }.and_then(|()| {
-            let among = |leaders: &Peers| {
+            let among = |leaders: &Group| {
                 let output = (self.node == node).then_some(&result);
                 let input = (self.node != node).then_some(&result);
                 crate::reduce(leaders, input, output, op, Root::Rank(node as u32))
@@ -241,7 +243,7 @@ impl Levels {
     pub fn allgather(&self, adi: &Adi, rank: u32, send: Option<&Buffer>, recv: &Buffer) -> Fast {
         let len = recv.bytes();
         let all = len * self.nodes.places.len();
-        if len > self.capacity || len * self.nodes.widest() > fast::ALL_TO_ALL || all > LONGEST {
+        if len > self.capacity || len * self.nodes.widest() > ALL_TO_ALL || all > LONGEST {
             return None;
         }
         // All blocks, packed, those of a node together.
@@ -250,11 +252,11 @@ impl Levels {
         self.nodes.ranks.iter().for_each(|ranks| starts.push(starts[starts.len() - 1] + ranks.len() * len));
         let (node, place) = self.nodes.places[rank as usize];
         if let Some(send) = send {
-            fast::own(send, 0, recv, rank as usize);
+            own(send, 0, recv, rank as usize);
         }
         let at = |place: usize| starts[node] + place * len;
         let mut mine = vec![0u8; len];
-        fast::get(recv, rank as usize, &mut mine);
+        get(recv, rank as usize, &mut mine);
         packed[at(place)..][..len].copy_from_slice(&mine);
         let done = (|| {
             if let Some(lines) = &self.local {
@@ -273,7 +275,7 @@ impl Levels {
         if done.is_ok() {
             for (other, &(node, place)) in self.nodes.places.iter().enumerate() {
                 if other != rank as usize {
-                    fast::put(recv, other, &packed[starts[node] + place * len..][..len]);
+                    put(recv, other, &packed[starts[node] + place * len..][..len]);
                 }
             }
         }

@@ -7,6 +7,8 @@
 //! on what all of them know.
 
 mod label;
+pub(crate) mod limits;
+mod operations;
 mod reduce;
 pub mod refusal;
 pub mod region;
@@ -14,18 +16,22 @@ pub mod shared;
 pub mod shares;
 mod trials;
 
+pub use crate::ops::Vector;
 pub use label::{Kind, Mismatch};
 use reduce::LastKernel;
-pub use reduce::Vector;
 
 use crate::choose::Policy;
-use crate::peers::Peers;
+use crate::copies::FETCHED;
+use crate::group::Group;
 pub(crate) use label::MORE;
 use label::{BLOCK, Done, History, agree_since, compare, ends_block, label, lost};
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::{Adi, Awaited, Proc};
 use tern_mcm::{DEPTH, LineArea, Occupied};
+
+/// Done, or what the members disagree about; `None`: it has to go another way.
+pub type Fast = Option<Done>;
 
 /// The lines of one communicator.
 #[derive(Debug)]
@@ -73,9 +79,7 @@ impl Farewell {
 /// Turns from the one that is waited for to the one whose cell is asked for early.
 const AHEAD: u64 = 2;
 
-/// Payloads up to this length are asked for early, where they do not lie in their cells.
-pub(crate) const FETCHED: usize = 2 << 10;
-/// The same where a copy does not ask for the lines that it is going to write ([`tern_copy::asks`]).
+/// [`FETCHED`] where a copy does not ask for the lines that it is going to write ([`tern_copy::asks`]).
 const FETCHED_OTHERWISE: usize = 8 << 10;
 
 /// Bytes of a long broadcast per turn: the readers copy one part while the root writes the next.
@@ -85,7 +89,7 @@ impl Lines {
     /// The lines of `peers`, if all of them are on this node and its device has lines for this
     /// communicator's id. `epoch` is a number that no earlier communicator with this id had at
     /// any of its members.
-    pub fn new(adi: &Adi, peers: &Peers, epoch: u32) -> Option<Lines> {
+    pub fn new(adi: &Adi, peers: &Group, epoch: u32) -> Option<Lines> {
         if peers.remote.is_some() || peers.size() < 2 {
             return None;
         }
@@ -96,7 +100,7 @@ impl Lines {
     }
 
     /// The lines of `peers` in these areas, in which no turn after `base` has been published.
-    pub(crate) fn over(areas: Vec<LineArea>, peers: &Peers, base: u64) -> Lines {
+    pub(crate) fn over(areas: Vec<LineArea>, peers: &Group, base: u64) -> Lines {
         Lines {
             areas,
             procs: peers.procs.clone(),
@@ -402,134 +406,5 @@ impl Lines {
         let turn = self.next();
         self.publish(turn, label(Kind::Barrier, 0, 0));
         Farewell { areas: self.areas.clone(), turn }
-    }
-
-    pub fn barrier(&self, adi: &Adi) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Barrier, 0, 0));
-        self.publish(turn, label);
-        self.await_all(adi, turn)
-    }
-
-    /// `send` fills the root's `len` bytes; `take` gets them elsewhere. Longer data takes several
-    /// turns of up to the capacity.
-    pub fn bcast(
-        &self, adi: &Adi, root: usize, len: usize, mut send: impl FnMut(usize, &mut [u8]),
-        mut take: impl FnMut(usize, &[u8]),
-    ) -> Done {
-        let mut at = 0;
-        loop {
-            let part = (len - at).min(self.chunk(len));
-            let label = self.label_of_part(root, at, len);
-            let turn = self.next();
-            if self.me == root {
-                self.publish_with(adi, turn, label, part, |out| send(at, out))?;
-                self.ring_all(adi);
-            } else {
-                self.publish(turn, label);
-                adi.mcm().ring(self.procs[root]);
-                self.await_one(adi, root, turn)?;
-                // SAFETY: reached just now, and this process publishes nothing before `take` ends.
-                take(at, unsafe { self.payload(root, turn, part) });
-            }
-            at += part;
-            if at >= len {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Every member but the root gives `len` bytes; the root takes them with their ranks.
-    #[inline]
-    pub fn gather(
-        &self, adi: &Adi, root: usize, len: usize, send: impl FnOnce(&mut [u8]), take: impl FnMut(usize, &[u8]),
-    ) -> Done {
-        self.gather_part(adi, root, len, false, send, take)
-    }
-
-    /// [`Lines::gather`] of a part, behind which there are `more`.
-    #[inline]
-    pub fn gather_part(
-        &self, adi: &Adi, root: usize, len: usize, more: bool, send: impl FnOnce(&mut [u8]),
-        mut take: impl FnMut(usize, &[u8]),
-    ) -> Done {
-        let label = label(Kind::Gather, root as u32, len) | if more { MORE } else { 0 };
-        let turn = self.next();
-        if self.me != root {
-            self.publish_with(adi, turn, label, len, send)?;
-            self.ring_all(adi);
-            return Ok(());
-        }
-        self.publish(turn, label);
-        self.await_all(adi, turn)?;
-        for rank in (0..self.size()).filter(|&rank| rank != root) {
-            // SAFETY: reached, and this process publishes nothing meanwhile.
-            take(rank, unsafe { self.payload(rank, turn, len) });
-        }
-        Ok(())
-    }
-
-    /// Where the block of `rank` begins in what `owner` gives for all others, in blocks.
-    #[inline(always)]
-    pub(crate) fn block(owner: usize, rank: usize) -> usize {
-        rank - usize::from(rank > owner)
-    }
-
-    /// The root gives a block of `len` bytes for each other rank, in order; the others take theirs.
-    pub fn scatter(
-        &self, adi: &Adi, root: usize, len: usize, send: impl FnOnce(&mut [u8]), take: impl FnOnce(&[u8]),
-    ) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Scatter, root as u32, len));
-        let total = len * (self.size() - 1);
-        if self.me == root {
-            self.publish_with(adi, turn, label, total, send)?;
-            self.ring_all(adi);
-            return Ok(());
-        }
-        self.publish(turn, label);
-        adi.mcm().ring(self.procs[root]);
-        self.await_one(adi, root, turn)?;
-        // SAFETY: reached, and this process publishes nothing meanwhile.
-        take(&unsafe { self.payload(root, turn, total) }[Lines::block(root, self.me) * len..][..len]);
-        Ok(())
-    }
-
-    /// Every member gives `len` bytes, a part of `whole`, and takes those of the others.
-    pub fn allgather(
-        &self, adi: &Adi, whole: usize, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
-    ) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Allgather, 0, whole));
-        self.publish_with(adi, turn, label, len, send)?;
-        self.await_givers(adi, turn)?;
-        for rank in (0..self.size()).filter(|&rank| rank != self.me) {
-            // SAFETY: reached, and this process publishes nothing meanwhile.
-            take(rank, unsafe { self.payload(rank, turn, len) });
-        }
-        Ok(())
-    }
-
-    /// What every member gives, by rank: a few bytes of the library's own, as many at all.
-    pub fn tell<const N: usize>(&self, adi: &Adi, mine: [u8; N]) -> Result<Vec<[u8; N]>, Mismatch> {
-        const { assert!(LineArea::in_cell(N)) };
-        let turn = self.give(adi, Kind::Tell, N, N, |out| out.copy_from_slice(&mine))?;
-        self.await_givers(adi, turn)?;
-        // SAFETY: reached, and this process publishes nothing meanwhile.
-        let told = (0..self.size()).map(|rank| unsafe { self.payload(rank, turn, N) });
-        Ok(told.map(|bytes| bytes.try_into().expect("as many bytes")).collect())
-    }
-
-    /// Every member gives `len` bytes of a block of `whole` for each other rank, in order, and takes its own of theirs.
-    pub fn alltoall(
-        &self, adi: &Adi, whole: usize, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
-    ) -> Done {
-        let (turn, label) = (self.next(), label(Kind::Alltoall, 0, whole));
-        let total = len * (self.size() - 1);
-        self.publish_with(adi, turn, label, total, send)?;
-        self.await_givers(adi, turn)?;
-        for rank in (0..self.size()).filter(|&rank| rank != self.me) {
-            // SAFETY: reached, and this process publishes nothing meanwhile.
-            let all = unsafe { self.payload(rank, turn, total) };
-            take(rank, &all[Lines::block(rank, self.me) * len..][..len]);
-        }
-        Ok(())
     }
 }

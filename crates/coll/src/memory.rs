@@ -1,6 +1,6 @@
 //! Memory as schedules see it: blocks of the user's buffers, temporaries, copies.
 
-use crate::peers::{Buffer, BufferV, BufferW};
+use crate::buffers::{Buffer, BufferV, BufferW};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use tern_adi::Data;
 use tern_layout::Type;

@@ -2,60 +2,17 @@
 
 mod regions;
 
+use crate::calls::Call;
+use crate::group::{Group, Member};
 use crate::lines::Lines;
-use crate::lines::refusal::Call;
 use crate::memory::{Temp, copy};
-use crate::peers::{CALLS, Peers};
 use crate::reduction::apply;
 use crate::schedule::{Action, Peer, Schedule};
+use crate::tags::{NUMBERS, PERSISTENT, Way, tag_among};
 use crate::transport::{Told, Transport};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Exchanges, Pattern, Proc, Status, Tuple};
-
-/// Tags of collectives: what is called, the number of the collective among those, and bits that keep apart persistent
-/// ones, and in intercommunicators messages inside the local group from those of the remote one,
-/// since a rank alone does not tell the groups apart; likewise messages among the leaders of nodes from those of
-/// the whole communicator.
-const PERSISTENT: u32 = 1 << 30;
-const LOCAL: u32 = 1 << 29;
-/// Blocking collectives have numbers of their own: they never match nonblocking ones (MPI 5.0, section 6.12), and
-/// programs that order the two kinds differently at different ranks, which they must not, run elsewhere.
-const BLOCKING: u32 = 1 << 28;
-/// Where the number of the call begins.
-const CALL: u32 = 23;
-const NUMBERS: u32 = (1 << CALL) - 1;
-
-/// The tag of messages in place of what was to be copied in a turn of the lines: of a call that there is not.
-pub(crate) fn tag_of_turn(turn: u64) -> i32 {
-    (BLOCKING | (CALLS as u32 - 1) << CALL | (turn as u32 & NUMBERS)) as i32
-}
-
-/// How a collective is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    Blocking,
-    Nonblocking,
-}
-
-impl Peers {
-    /// The tag of the next collective `call`, which takes its place in the order of those.
-    pub(crate) fn next_tag(&self, call: u8, way: Way) -> u32 {
-        let (numbers, bit) = match way {
-            Way::Blocking => (&self.blocking, BLOCKING),
-            Way::Nonblocking => (&self.sequence, 0),
-        };
-        let next = &numbers[call as usize % CALLS];
-        let number = next.replace(next.get().wrapping_add(1));
-        bit | u32::from(call) << CALL | (number & NUMBERS)
-    }
-}
-
-/// The tag of messages with a member of the own group, or of the remote one.
-pub(crate) fn tag_among(peers: &Peers, tag: u32, remote: bool) -> i32 {
-    let apart = if peers.remote.is_some() { !remote } else { peers.leaders };
-    (if apart { tag | LOCAL } else { tag }) as i32
-}
 
 /// A message was longer than its receive: the members did not agree on the amount of data
 /// (MPI_ERR_TRUNCATE).
@@ -103,7 +60,7 @@ enum Step {
 /// A collective on one process: a schedule and how far it has come. `R` is the transport's
 /// request. Nonblocking ones are started once, persistent ones again and again.
 pub struct Operation<R = tern_adi::Request> {
-    peers: Rc<Peers>,
+    peers: Rc<Group>,
     schedule: Schedule,
     /// The tag of every start, for persistent and blocking ones and those with a number taken before.
     fixed: Option<u32>,
@@ -126,9 +83,9 @@ pub struct Operation<R = tern_adi::Request> {
 impl<R: Copy> Operation<R> {
     /// A collective to be started once. All members of the communicator must start their
     /// collectives in the same order (MPI 5.0, section 6.14).
-    pub fn new(peers: &Rc<Peers>, schedule: Schedule) -> Operation<R> {
+    pub fn new(peers: &Rc<impl Member>, schedule: Schedule) -> Operation<R> {
         Operation {
-            peers: peers.clone(),
+            peers: peers.group().clone(),
             schedule,
             fixed: None,
             call: 0,
@@ -151,9 +108,10 @@ impl<R: Copy> Operation<R> {
 
     /// A persistent collective (section 6.13). All members must make them in the same order;
     /// they may start them in any.
-    pub fn persistent(peers: &Rc<Peers>, schedule: Schedule) -> Operation<R> {
-        let number = peers.persistent.get();
-        peers.persistent.set(number.wrapping_add(1));
+    pub fn persistent(peers: &Rc<impl Member>, schedule: Schedule) -> Operation<R> {
+        let group = peers.group();
+        let number = group.persistent.get();
+        group.persistent.set(number.wrapping_add(1));
         let mut operation = Operation::new(peers, schedule);
         operation.fixed = Some(PERSISTENT | (number & NUMBERS));
         operation
@@ -382,26 +340,27 @@ impl Operation {
 }
 
 /// Runs a blocking collective. Returns what went wrong.
-pub fn run(adi: &Adi, peers: &Rc<Peers>, schedule: Schedule) -> Result<(), Failure> {
+pub fn run(adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule) -> Result<(), Failure> {
     run_numbered(adi, peers, schedule, 0, None)
 }
 
 /// The same of a collective that all members have noted in that turn of these lines, where those that refuse it say so.
 pub fn run_beside(
-    adi: &Adi, peers: &Rc<Peers>, schedule: Schedule, call: Call, noted: Option<(&Lines, u64)>,
+    adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule, call: Call, noted: Option<(&Lines, u64)>,
 ) -> Result<(), Failure> {
     run_numbered(adi, peers, schedule, call as u8, noted)
 }
 
 fn run_numbered(
-    adi: &Adi, peers: &Rc<Peers>, schedule: Schedule, call: u8, noted: Option<(&Lines, u64)>,
+    adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule, call: u8, noted: Option<(&Lines, u64)>,
 ) -> Result<(), Failure> {
     let mut operation: Operation = Operation::new(peers, schedule);
     operation.call = call;
-    operation.fixed = Some(peers.next_tag(call, Way::Blocking));
+    let group = peers.group();
+    operation.fixed = Some(group.next_tag(call, Way::Blocking));
     adi.will_wait_together(operation.schedule.exchanges, || operation.schedule.longest());
     operation.start();
-    let mut rank = peers.rank as usize;
+    let mut rank = group.rank as usize;
     adi.wait_until(&mut || {
         if let Some((lines, turn)) = noted {
             // One member in each round, so that it costs no more among many.

@@ -18,11 +18,11 @@ mod what;
 pub use areas::Areas;
 pub use what::What;
 
-use crate::active::Round;
+use crate::group::Group;
 use crate::lines::shared::{Job, Told};
 use crate::lines::{Lines, Mismatch};
 use crate::operation::{Failure, Operation};
-use crate::peers::Peers;
+use crate::round::Round;
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::Adi;
@@ -70,9 +70,9 @@ pub struct Repeated {
 impl Repeated {
     /// All members make it at the same time, and either all of them get lines or none does.
     pub(crate) fn new(
-        adi: &Adi, peers: &Peers, areas: &Rc<Areas>, what: What, messages: &Rc<Operation>,
+        adi: &Adi, main: &Lines, group: &Group, areas: &Rc<Areas>, what: What, messages: &Rc<Operation>,
     ) -> Option<Repeated> {
-        let lines = Rc::new(areas.open(adi, peers)?);
+        let lines = Rc::new(areas.open(adi, main, group)?);
         let (phase, mismatch) = (Cell::new(Phase::Done), Cell::new(None));
         Some(Repeated { lines, what, messages: messages.clone(), phase, mismatch, areas: areas.clone() })
     }

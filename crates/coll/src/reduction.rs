@@ -1,7 +1,7 @@
 //! Applying an operation to vectors in memory.
 
+use crate::buffers::{Buffer, Operator};
 use crate::ops::{Op, kernel};
-use crate::peers::{Buffer, Operator};
 use crate::schedule::Reduction;
 use std::rc::Rc;
 use tern_layout::Type;

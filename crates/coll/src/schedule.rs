@@ -1,8 +1,9 @@
 //! What a collective has to do on one process, as a list of actions.
 
+use crate::buffers::Operator;
 use crate::choose::{Algorithm, Collective, Shape, choose_with};
+use crate::group::Group;
 use crate::memory::{Temp, at};
-use crate::peers::{Operator, Peers};
 use std::fmt;
 use std::rc::Rc;
 use tern_adi::{Data, Exchanges};
@@ -111,7 +112,7 @@ fn exchanges(actions: &[Action]) -> Exchanges {
 /// lists them, so algorithms must list them in the same order on both. Empty messages are left
 /// out on both sides, since MPI asks for equal signatures; [`Builder::signal`] sends one anyway.
 pub(crate) struct Builder<'a> {
-    peers: &'a Peers,
+    peers: &'a Group,
     /// This process and the number of processes in the local group.
     pub rank: usize,
     pub size: usize,
@@ -123,7 +124,7 @@ pub(crate) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(peers: &'a Peers) -> Builder<'a> {
+    pub fn new(peers: &'a Group) -> Builder<'a> {
         Builder {
             peers,
             rank: peers.rank as usize,
@@ -136,7 +137,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A schedule that reduces with `op` on elements of `ty`.
-    pub fn reducing(peers: &'a Peers, op: &Operator, ty: &Rc<Type>) -> Builder<'a> {
+    pub fn reducing(peers: &'a Group, op: &Operator, ty: &Rc<Type>) -> Builder<'a> {
         let mut b = Builder::new(peers);
         let commutative = op.is_commutative();
         b.reduction = Some(Reduction { op: op.clone(), ty: ty.clone(), commutative });

@@ -1,6 +1,7 @@
 //! Connections that break after any number of messages: nobody waits for ever, and who gets something gets all of it.
 
 use super::*;
+use crate::Peers;
 use crate::operation::Operation;
 use crate::transport::Transport;
 use std::cell::{Cell, RefCell};

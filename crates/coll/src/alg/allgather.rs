@@ -1,22 +1,23 @@
 //! MPI_Allgather and MPI_Allgatherv (MPI 5.0, section 6.7).
 
+use crate::buffers::{Buffer, BufferV};
 use crate::choose::{Algorithm, Collective};
+use crate::group::Group;
 use crate::memory::Blocks;
-use crate::peers::{Buffer, BufferV, Peers};
 use crate::schedule::{Builder, Schedule};
 use tern_adi::Data;
 
 /// A block from every process to every process. `send` is None for MPI_IN_PLACE.
-pub fn allgather(peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Schedule {
+pub fn allgather(peers: &Group, send: Option<&Buffer>, recv: &Buffer) -> Schedule {
     build(peers, send, Blocks::Even(recv))
 }
 
 /// As [`allgather`], with blocks of different sizes, which all members know.
-pub fn allgatherv(peers: &Peers, send: Option<&Buffer>, recv: &BufferV) -> Schedule {
+pub fn allgatherv(peers: &Group, send: Option<&Buffer>, recv: &BufferV) -> Schedule {
     build(peers, send, Blocks::V(recv))
 }
 
-fn build(peers: &Peers, send: Option<&Buffer>, recv: Blocks) -> Schedule {
+fn build(peers: &Group, send: Option<&Buffer>, recv: Blocks) -> Schedule {
     let mut b = Builder::new(peers);
     if let Some(remote) = b.remote_size() {
         across(&mut b, send, recv, remote);

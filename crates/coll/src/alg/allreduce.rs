@@ -3,13 +3,14 @@
 
 use super::halving::{Fold, Part, Vector, halves, reduce_halves, take_folded};
 use super::{bcast, reduce};
+use crate::buffers::{Buffer, Operator};
 use crate::choose::{Algorithm, Collective};
-use crate::peers::{Buffer, Operator, Peers};
+use crate::group::Group;
 use crate::schedule::{Builder, Schedule};
 
 /// The reduction of all vectors, on all processes; on an intercommunicator, that of the other
 /// group's. `input` is None for MPI_IN_PLACE.
-pub fn allreduce(peers: &Peers, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
+pub fn allreduce(peers: &Group, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
     let mut b = Builder::reducing(peers, op, &output.ty);
     let (count, to) = (output.count, output.base);
     if b.remote_size().is_some() {

@@ -1,13 +1,14 @@
 //! MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw (MPI 5.0, section 6.8).
 
+use crate::buffers::{Buffer, BufferV, BufferW};
 use crate::choose::{Algorithm, Collective};
+use crate::group::Group;
 use crate::memory::Blocks;
-use crate::peers::{Buffer, BufferV, BufferW, Peers};
 use crate::schedule::{Builder, Schedule};
 use tern_adi::Data;
 
 /// A block of its own from every process to every process. `send` is None for MPI_IN_PLACE.
-pub fn alltoall(peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Schedule {
+pub fn alltoall(peers: &Group, send: Option<&Buffer>, recv: &Buffer) -> Schedule {
     let mut b = Builder::new(peers);
     let algorithm = pick(&b, Collective::Alltoall, recv.bytes());
     if algorithm == Algorithm::Bruck && b.remote_size().is_none() && b.size > 1 {
@@ -19,7 +20,7 @@ pub fn alltoall(peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Schedule
 }
 
 /// As [`alltoall`], with blocks of different sizes.
-pub fn alltoallv(peers: &Peers, send: Option<&BufferV>, recv: &BufferV) -> Schedule {
+pub fn alltoallv(peers: &Group, send: Option<&BufferV>, recv: &BufferV) -> Schedule {
     let mut b = Builder::new(peers);
     let algorithm = pick(&b, Collective::Alltoallv, 0);
     any(&mut b, send.map(Blocks::V), Blocks::V(recv), algorithm);
@@ -27,7 +28,7 @@ pub fn alltoallv(peers: &Peers, send: Option<&BufferV>, recv: &BufferV) -> Sched
 }
 
 /// As [`alltoallv`], with types of their own and displacements in bytes.
-pub fn alltoallw(peers: &Peers, send: Option<&BufferW>, recv: &BufferW) -> Schedule {
+pub fn alltoallw(peers: &Group, send: Option<&BufferW>, recv: &BufferW) -> Schedule {
     let mut b = Builder::new(peers);
     let algorithm = pick(&b, Collective::Alltoallv, 0);
     any(&mut b, send.map(Blocks::W), Blocks::W(recv), algorithm);

@@ -2,12 +2,12 @@
 
 use super::bcast::{children, parent};
 use crate::choose::{Algorithm, Collective};
-use crate::peers::Peers;
+use crate::group::Group;
 use crate::schedule::{Builder, Schedule};
 
 /// Nobody leaves before everybody has entered; on an intercommunicator, nobody of one group
 /// before everybody of the other.
-pub fn barrier(peers: &Peers) -> Schedule {
+pub fn barrier(peers: &Group) -> Schedule {
     let mut b = Builder::new(peers);
     if b.remote_size().is_some() {
         // Heads of both groups tell each other when their group is there.

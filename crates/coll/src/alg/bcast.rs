@@ -1,7 +1,8 @@
 //! MPI_Bcast (MPI 5.0, section 6.4).
 
+use crate::buffers::{Buffer, Root};
 use crate::choose::{Algorithm, Collective};
-use crate::peers::{Buffer, Peers, Root};
+use crate::group::Group;
 use crate::schedule::{Builder, Schedule};
 use tern_adi::Data;
 
@@ -10,7 +11,7 @@ use tern_adi::Data;
 const SEGMENT: usize = 64 << 10;
 
 /// The root's data to all of its group, or to all of the other group.
-pub fn bcast(peers: &Peers, buffer: &Buffer, root: Root) -> Schedule {
+pub fn bcast(peers: &Group, buffer: &Buffer, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     match (b.remote_size(), root) {
         (None, Root::Rank(root)) => group(&mut b, root as usize, buffer),

@@ -1,15 +1,16 @@
 //! MPI_Gather and MPI_Gatherv (MPI 5.0, section 6.5).
 
 use super::bcast::{children, parent};
+use crate::buffers::{Buffer, BufferV, Root};
 use crate::choose::{Algorithm, Collective};
+use crate::group::Group;
 use crate::memory::Blocks;
-use crate::peers::{Buffer, BufferV, Peers, Root};
 use crate::schedule::{Builder, Schedule};
 use tern_adi::Data;
 
 /// A block from every process to the root. `send` is None for MPI_IN_PLACE at the root and where
 /// this process sends nothing; `recv` is needed at the root only.
-pub fn gather(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: Root) -> Schedule {
+pub fn gather(peers: &Group, send: Option<&Buffer>, recv: Option<&Buffer>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = recv.map(Blocks::Even);
     match (b.remote_size(), root) {
@@ -33,7 +34,7 @@ pub fn gather(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root:
 
 /// As [`gather`], with blocks of different sizes. Only the root knows them all, so it takes each
 /// from its sender.
-pub fn gatherv(peers: &Peers, send: Option<&Buffer>, recv: Option<&BufferV>, root: Root) -> Schedule {
+pub fn gatherv(peers: &Group, send: Option<&Buffer>, recv: Option<&BufferV>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = recv.map(Blocks::V);
     match (b.remote_size(), root) {

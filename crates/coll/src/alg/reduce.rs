@@ -2,13 +2,14 @@
 
 use super::bcast::{children, parent};
 use super::halving::{Fold, Part, Vector, halves, reduce_halves, take_folded};
+use crate::buffers::{Buffer, Operator, Root};
 use crate::choose::{Algorithm, Collective};
-use crate::peers::{Buffer, Operator, Peers, Root};
+use crate::group::Group;
 use crate::schedule::{Builder, Schedule};
 
 /// The reduction of all vectors, on the root. `input` is None for MPI_IN_PLACE at the root and
 /// where this process gives nothing; `output` is needed at the root only.
-pub fn reduce(peers: &Peers, input: Option<&Buffer>, output: Option<&Buffer>, op: &Operator, root: Root) -> Schedule {
+pub fn reduce(peers: &Group, input: Option<&Buffer>, output: Option<&Buffer>, op: &Operator, root: Root) -> Schedule {
     let Some(buffer) = output.or(input) else {
         return Builder::new(peers).finish();
     };

@@ -2,9 +2,10 @@
 
 use super::halving::{Fold, Part, Vector, take_folded};
 use super::{reduce, scatter};
+use crate::buffers::{Buffer, BufferV, Operator};
 use crate::choose::{Algorithm, Collective};
+use crate::group::Group;
 use crate::memory::Blocks;
-use crate::peers::{Buffer, BufferV, Operator, Peers};
 use crate::schedule::{Builder, Schedule};
 use std::rc::Rc;
 
@@ -37,7 +38,7 @@ impl Vectors {
 /// intercommunicator each group gets the reduction of the other's vectors. Only `base` and `ty`
 /// of `output` are used.
 pub fn reduce_scatter(
-    peers: &Peers, input: Option<&Buffer>, output: &Buffer, counts: &[i64], op: &Operator,
+    peers: &Group, input: Option<&Buffer>, output: &Buffer, counts: &[i64], op: &Operator,
 ) -> Schedule {
     let mut b = Builder::reducing(peers, op, &output.ty);
     let mut starts = vec![0; counts.len() + 1];
@@ -65,7 +66,7 @@ pub fn reduce_scatter(
 }
 
 /// As [`reduce_scatter`] with `output.count` elements for each process.
-pub fn reduce_scatter_block(peers: &Peers, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
+pub fn reduce_scatter_block(peers: &Group, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
     let counts = vec![output.count; peers.procs.len()];
     reduce_scatter(peers, input, output, &counts, op)
 }

@@ -1,11 +1,12 @@
 //! MPI_Scan and MPI_Exscan (MPI 5.0, section 6.11). Intracommunicators only.
 
-use crate::peers::{Buffer, Operator, Peers};
+use crate::buffers::{Buffer, Operator};
+use crate::group::Group;
 use crate::schedule::{Builder, Schedule};
 
 /// The reduction of the vectors of all processes up to this one. `input` is None for
 /// MPI_IN_PLACE.
-pub fn scan(peers: &Peers, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
+pub fn scan(peers: &Group, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
     let mut b = Builder::reducing(peers, op, &output.ty);
     let count = output.count;
     if count > 0 {
@@ -19,7 +20,7 @@ pub fn scan(peers: &Peers, input: Option<&Buffer>, output: &Buffer, op: &Operato
 
 /// The reduction of the vectors of all processes before this one. The output of rank 0 stays
 /// as it is.
-pub fn exscan(peers: &Peers, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
+pub fn exscan(peers: &Group, input: Option<&Buffer>, output: &Buffer, op: &Operator) -> Schedule {
     let mut b = Builder::reducing(peers, op, &output.ty);
     let count = output.count;
     if count > 0 && b.size > 1 {

@@ -1,15 +1,16 @@
 //! MPI_Scatter and MPI_Scatterv (MPI 5.0, section 6.6).
 
 use super::bcast::{children, parent};
+use crate::buffers::{Buffer, BufferV, Root};
 use crate::choose::{Algorithm, Collective};
+use crate::group::Group;
 use crate::memory::Blocks;
-use crate::peers::{Buffer, BufferV, Peers, Root};
 use crate::schedule::{Builder, Schedule};
 use tern_adi::Data;
 
 /// A block from the root to every process. `recv` is None for MPI_IN_PLACE at the root and where
 /// this process receives nothing; `send` is needed at the root only.
-pub fn scatter(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: Root) -> Schedule {
+pub fn scatter(peers: &Group, send: Option<&Buffer>, recv: Option<&Buffer>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = send.map(Blocks::Even);
     match (b.remote_size(), root) {
@@ -32,7 +33,7 @@ pub fn scatter(peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root
 }
 
 /// As [`scatter`], with blocks of different sizes, which only the root knows.
-pub fn scatterv(peers: &Peers, send: Option<&BufferV>, recv: Option<&Buffer>, root: Root) -> Schedule {
+pub fn scatterv(peers: &Group, send: Option<&BufferV>, recv: Option<&Buffer>, root: Root) -> Schedule {
     let mut b = Builder::new(peers);
     let blocks = send.map(Blocks::V);
     match (b.remote_size(), root) {

@@ -2,8 +2,8 @@
 
 use super::Lines;
 use super::label::{Done, Kind, label};
-use crate::dense::give;
-use crate::ops::{Kernel3, Op, kernel3};
+use crate::copies::give;
+use crate::ops::{Kernel3, Op, Vector, kernel3};
 use std::cell::Cell;
 use tern_adi::Adi;
 use tern_layout::Basic;
@@ -184,34 +184,5 @@ impl Lines {
                 Some(kernel)
             }
         }
-    }
-}
-
-/// A vector to reduce, by a predefined operation on a basic type.
-pub struct Vector {
-    pub kernel: Kernel3,
-    pub elements: usize,
-    pub bytes: usize,
-    /// The bytes of the vector that this is a part of.
-    pub whole: usize,
-    /// [`super::MORE`] in a part, behind which there are more; else 0.
-    pub more: u64,
-}
-
-impl Vector {
-    /// `count` elements of a layout that is one dense run of a basic type.
-    pub fn new(op: Op, ty: &tern_layout::Type, count: i64) -> Option<Vector> {
-        if !ty.is_contiguous() {
-            return None;
-        }
-        let basic = ty.uniform_basic()?;
-        let bytes = count as usize * ty.size() as usize;
-        Some(Vector {
-            kernel: kernel3(op, basic)?,
-            elements: bytes / basic.size() as usize,
-            bytes,
-            whole: bytes,
-            more: 0,
-        })
     }
 }

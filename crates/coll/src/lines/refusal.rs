@@ -18,102 +18,30 @@
 //! where no call is refused, except that turn: a store beside messages.
 
 use super::label::{Kind, MORE, is_of_turn, label, parts, plain, refused, waiting, waits};
+use super::limits::longest_part;
 use super::{Done, Lines};
-use crate::operation::Way;
-use crate::peers::Peers;
+pub use crate::calls::Call;
+use crate::group::Group;
+use crate::tags::Way;
 use tern_adi::Adi;
 use tern_mcm::DEPTH;
 
-/// What a program calls, as all members see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Call {
-    Barrier = 1,
-    Bcast,
-    Gather,
-    Gatherv,
-    Scatter,
-    Scatterv,
-    Allgather,
-    Allgatherv,
-    Alltoall,
-    Alltoallv,
-    Alltoallw,
-    Reduce,
-    Allreduce,
-    ReduceScatter,
-    ReduceScatterBlock,
-    Scan,
-    Exscan,
-    NeighborAllgather,
-    NeighborAllgatherv,
-    NeighborAlltoall,
-    NeighborAlltoallv,
-    NeighborAlltoallw,
-    /// What makes communicators and other objects, and refuses wrong arguments before it begins.
-    Make,
-}
-
-/// By number, from 1 on.
-const ALL: [Call; 23] = [
-    Call::Barrier,
-    Call::Bcast,
-    Call::Gather,
-    Call::Gatherv,
-    Call::Scatter,
-    Call::Scatterv,
-    Call::Allgather,
-    Call::Allgatherv,
-    Call::Alltoall,
-    Call::Alltoallv,
-    Call::Alltoallw,
-    Call::Reduce,
-    Call::Allreduce,
-    Call::ReduceScatter,
-    Call::ReduceScatterBlock,
-    Call::Scan,
-    Call::Exscan,
-    Call::NeighborAllgather,
-    Call::NeighborAllgatherv,
-    Call::NeighborAlltoall,
-    Call::NeighborAlltoallv,
-    Call::NeighborAlltoallw,
-    Call::Make,
-];
-
-impl Call {
-    /// The call of that number.
-    fn numbered(number: u8) -> Option<Call> {
-        ALL.get(usize::from(number).wrapping_sub(1)).copied()
-    }
-
-    /// Whether the call of this number is one among neighbours.
-    pub(crate) fn is_among_neighbours(number: u8) -> bool {
-        (Call::NeighborAllgather as u8..=Call::NeighborAlltoallw as u8).contains(&number)
-    }
-
-    /// Whether it may go in two levels, where a communicator spans several nodes.
-    pub fn is_in_levels(self) -> bool {
-        matches!(self, Call::Barrier | Call::Bcast | Call::Reduce | Call::Allreduce | Call::Allgather)
-    }
-
-    /// As what it takes turns, if not as messages.
-    fn kind(self) -> Option<Kind> {
-        Some(match self {
-            Call::Barrier => Kind::Barrier,
-            Call::Bcast => Kind::Bcast,
-            Call::Gather => Kind::Gather,
-            Call::Scatter => Kind::Scatter,
-            Call::Allgather => Kind::Allgather,
-            Call::Alltoall => Kind::Alltoall,
-            Call::Reduce => Kind::Reduce,
-            Call::Allreduce => Kind::Allreduce,
-            Call::Scan | Call::Exscan => Kind::Scan,
-            Call::ReduceScatterBlock => Kind::ReduceScatter,
-            Call::Make => Kind::Tell,
-            _ => return None,
-        })
-    }
+/// As what it takes turns, if not as messages.
+fn kind_of(call: Call) -> Option<Kind> {
+    Some(match call {
+        Call::Barrier => Kind::Barrier,
+        Call::Bcast => Kind::Bcast,
+        Call::Gather => Kind::Gather,
+        Call::Scatter => Kind::Scatter,
+        Call::Allgather => Kind::Allgather,
+        Call::Alltoall => Kind::Alltoall,
+        Call::Reduce => Kind::Reduce,
+        Call::Allreduce => Kind::Allreduce,
+        Call::Scan | Call::Exscan => Kind::Scan,
+        Call::ReduceScatterBlock => Kind::ReduceScatter,
+        Call::Make => Kind::Tell,
+        _ => return None,
+    })
 }
 
 /// A call with what all members know of it: the root, and the bytes of a block or vector where all have the same.
@@ -154,7 +82,7 @@ fn is(call: Call, theirs: u64) -> bool {
     match kind == Kind::Messages as u64 {
         true => bytes & ((1 << CALL) - 1) == call as u32,
         false if kind == Kind::Scan as u64 => call == if root == 1 { Call::Exscan } else { Call::Scan },
-        false => call.kind().is_some_and(|known| known as u64 == kind),
+        false => kind_of(call).is_some_and(|known| known as u64 == kind),
     }
 }
 
@@ -230,7 +158,7 @@ impl Lines {
 
     /// Before a collective of a member that has refused some since the last: takes part in those that the others have made.
     #[cold]
-    pub fn settle(&self, adi: &Adi, peers: &Peers, next: &Known) {
+    pub fn settle(&self, adi: &Adi, peers: &Group, next: &Known) {
         let mut refused = peers.refused.take();
         while !refused.is_empty() {
             let last = self.turn.get();
@@ -248,8 +176,7 @@ impl Lines {
             let theirs = self.seen(last + 1).expect("waited for");
             // What others have refused, they have found out to be made.
             let made = refused.iter().position(|&call| !is_made(theirs) || is(call, theirs));
-            let Some(at) = made.filter(|_| !is_made(theirs) || !next.may_be(theirs, crate::fast::longest_part(self)))
-            else {
+            let Some(at) = made.filter(|_| !is_made(theirs) || !next.may_be(theirs, longest_part(self))) else {
                 // Those of the kind that is made now may have been made, and the others make them once more.
                 refused.retain(|&call| call == next.call && is(call, theirs));
                 *peers.refused.borrow_mut() = refused;
@@ -261,7 +188,7 @@ impl Lines {
     }
 
     /// Takes part in what the others have taken the next turn for, as one that has refused it.
-    fn refuse(&self, adi: &Adi, peers: &Peers, mut theirs: u64) {
+    fn refuse(&self, adi: &Adi, peers: &Group, mut theirs: u64) {
         let (mut kind, root, mut bytes) = parts(theirs);
         let root_ends = self.waits_for_root(theirs);
         loop {
@@ -280,7 +207,7 @@ impl Lines {
             let call = (bytes & ((1 << CALL) - 1)) as u8;
             peers.next_tag(call, Way::Blocking);
             let len = (bytes >> CALL << UNIT) as usize;
-            let known = Call::numbered(call).and_then(Call::kind);
+            let known = Call::numbered(call).and_then(kind_of);
             known.into_iter().for_each(|kind| self.pass_by(kind, len));
         } else {
             let kinds =
@@ -315,6 +242,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::calls::ALL;
 
     fn known(call: Call, root: u32, bytes: usize) -> Known {
         Known { call, root, bytes }

@@ -14,6 +14,9 @@ mod pair;
 mod scalar;
 mod select;
 mod table;
+mod vector;
+
+pub use vector::Vector;
 #[cfg(target_arch = "x86_64")]
 mod x87;
 

@@ -1,7 +1,7 @@
 //! Memory of the lines of persistent collectives, used again and again.
 
+use crate::group::Group;
 use crate::lines::{Farewell, Lines};
-use crate::peers::Peers;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tern_adi::Adi;
@@ -34,9 +34,8 @@ pub struct Areas {
 }
 
 impl Areas {
-    /// Lines for a collective of `peers` beside those that they have. All members ask at the same time, and either all get them or none.
-    pub fn open(&self, adi: &Adi, peers: &Peers) -> Option<Lines> {
-        let main = peers.lines(adi)?;
+    /// Lines for a collective of `peers` beside their main ones. All members ask at the same time, and either all get them or none.
+    pub fn open(&self, adi: &Adi, main: &Lines, peers: &Group) -> Option<Lines> {
         let direct = adi.mcm().direct()?;
         self.tidy(direct);
         let own = self.free.borrow_mut().pop().or_else(|| allocate(direct));

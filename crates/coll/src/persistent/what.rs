@@ -1,11 +1,11 @@
 //! What a persistent collective over lines of its own does: those in which all members give and all take.
 
-use crate::fast::{
-    any_vector, block_data, gathers, get, others, own, put, read_in_allgather, read_in_alltoall, reduces,
-};
+use crate::blocks::{block_data, get, own, put, read_in_allgather, read_in_alltoall};
+use crate::buffers::any_vector;
+use crate::buffers::{Buffer, Operator};
+use crate::lines::limits::{gathers, others, reduces};
 use crate::lines::shared::{self, Own};
 use crate::lines::{Kind, Lines, Mismatch, Vector};
-use crate::peers::{Buffer, Operator};
 use tern_adi::Adi;
 use tern_layout::Type;
 

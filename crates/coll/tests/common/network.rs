@@ -514,11 +514,7 @@ fn number(told: &Told) -> Option<usize> {
 /// that ranks are not taken for process numbers.
 pub fn group(size: usize, policy: Policy) -> Vec<Rc<Peers>> {
     let procs: Rc<[Proc]> = (0..size as Proc).rev().collect();
-    let view = |rank| {
-        let mut peers = Peers::new(7, rank as u32, procs.clone(), None, 0);
-        peers.policy = policy;
-        Rc::new(peers)
-    };
+    let view = |rank| Rc::new(Peers::new(7, rank as u32, procs.clone(), None, 0).with_policy(policy));
     (0..size).map(view).collect()
 }
 
@@ -527,9 +523,7 @@ pub fn bridge(a: usize, b: usize, policy: Policy) -> Vec<Rc<Peers>> {
     let first: Rc<[Proc]> = (0..a as Proc).rev().collect();
     let second: Rc<[Proc]> = (a as Proc..(a + b) as Proc).rev().collect();
     let view = |rank, own: &Rc<[Proc]>, other: &Rc<[Proc]>| {
-        let mut peers = Peers::new(9, rank as u32, own.clone(), Some(other.clone()), 0);
-        peers.policy = policy;
-        Rc::new(peers)
+        Rc::new(Peers::new(9, rank as u32, own.clone(), Some(other.clone()), 0).with_policy(policy))
     };
     let mut all: Vec<_> = (0..a).map(|r| view(r, &first, &second)).collect();
     all.extend((0..b).map(|r| view(r, &second, &first)));
