@@ -39,6 +39,7 @@ mod deliver;
 mod facts;
 mod habit;
 mod lending;
+pub mod one_sided;
 mod order;
 mod receive;
 mod rendezvous;

@@ -17,6 +17,7 @@ use tern_adi::{Adi, Background, Proc};
 use tern_coll::lines::Mismatch;
 use tern_coll::{Failure, Peers};
 use tern_mcm::Direct;
+use tern_policy::one_sided::{self, Mappable, MemberFacts};
 use tern_settings::Mechanism;
 
 /// What a window that is being made has taken. It is given back if the window is not finished.
@@ -242,27 +243,29 @@ impl Window {
             let [address, place, ..] = told[index];
             let within = within(index);
             let whole = within == (0..bytes[index]);
-            let (way, here) = if rank == peers.rank {
-                (Way::Mapped, base)
-            } else if in_common {
-                (Way::Mapped, common.start.wrapping_add(plan.memory() + starts[index]))
-            } else if bytes[index] == 0 {
-                (Way::Mapped, std::ptr::null_mut())
-            } else if unfinished.card.is_some() {
-                (Way::Card, std::ptr::null_mut())
-            } else if !within.is_empty() {
-                match direct.map(place, within.len()) {
-                    Some(here) => {
-                        unfinished.belongings.mapped.borrow_mut().push((here, within.len()));
-                        (if whole { Way::Mapped } else { Way::Kernel }, here.wrapping_sub(within.start))
-                    }
-                    None => (if whole { Way::Messages } else { Way::Kernel }, std::ptr::null_mut()),
-                }
-            } else if kernel && direct.copies(peers.procs[index]) {
-                (Way::Kernel, std::ptr::null_mut())
-            } else {
-                (Way::Messages, std::ptr::null_mut())
+            let mut here = match () {
+                () if rank == peers.rank => base,
+                () if in_common => common.start.wrapping_add(plan.memory() + starts[index]),
+                () => std::ptr::null_mut(),
             };
+            let member = MemberFacts {
+                near: rank == peers.rank || in_common || bytes[index] == 0,
+                card: unfinished.card.is_some(),
+                mappable: match whole {
+                    _ if within.is_empty() => Mappable::Nothing,
+                    true => Mappable::All,
+                    false => Mappable::Part,
+                },
+            };
+            let map = || match direct.map(place, within.len()) {
+                Some(mapped) => {
+                    unfinished.belongings.mapped.borrow_mut().push((mapped, within.len()));
+                    here = mapped.wrapping_sub(within.start);
+                    true
+                }
+                None => false,
+            };
+            let way = one_sided::way_to(member, map, || kernel && direct.copies(peers.procs[index]));
             let near = match way {
                 _ if dynamic || here.is_null() => 0..0,
                 Way::Mapped => 0..bytes[index],

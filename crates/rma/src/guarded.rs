@@ -7,13 +7,10 @@ use crate::spot::Instructions;
 use crate::window::Window;
 use tern_coll::ops::Op;
 use tern_mcm::Step;
-use tern_policy::rules;
+use tern_policy::one_sided;
 
 /// Looks at a guard before anything else is done.
 const LOOKS: u32 = 100;
-
-/// A row has more elements. Fewer take as long by instructions as entering the guard does.
-const FEW: usize = 16;
 
 /// True for what is combined all at once, and so by a kernel. Bytes are also structures, and though only each byte has to be
 /// replaced atomically, programs rely on what all other libraries do: to see all of one replacement or nothing of it.
@@ -28,7 +25,7 @@ const FENCES: bool = cfg!(target_arch = "x86_64");
 /// Whether instructions suit so many elements where the mode allows them.
 #[inline(always)]
 fn suits_instructions(guard: &Guard, combination: &Combination, count: usize) -> bool {
-    !is_whole(combination, count) && (count <= FEW || guard.bears(count) || !rules::GUARD_MODE.applies())
+    one_sided::by_instructions(count, is_whole(combination, count), || guard.bears(count))
 }
 
 /// The guard of a member, held.

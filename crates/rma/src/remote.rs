@@ -6,18 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use tern_mcm::Run;
 
-/// How this process reaches memory of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// It is its own, or mapped: by loads and stores.
-    Mapped,
-    /// By the kernel.
-    Kernel,
-    /// By the network card.
-    Card,
-    /// By messages, with the member's help.
-    Messages,
-}
+pub(crate) use tern_policy::one_sided::Way;
 
 /// A member's memory as this process sees it.
 pub(crate) struct Remote {

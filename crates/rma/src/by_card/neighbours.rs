@@ -11,13 +11,10 @@ use crate::{Error, Started};
 use std::rc::Rc;
 use tern_layout::{Basic, Type};
 use tern_mcm::Direction;
+use tern_policy::one_sided;
 
 /// Bytes of data that are put in order at once.
 const MOST: usize = 4 << 20;
-/// Fewer runs than these are not worth a copy.
-const FEWEST: usize = 64;
-/// So many runs at least must go together, on average.
-const TOGETHER: usize = 4;
 
 /// A run of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +43,7 @@ impl InOrder {
             pieces.push(Piece { address, len, from: at });
             at += len;
         });
-        if pieces.len() < FEWEST {
+        if !one_sided::may_sort(pieces.len()) {
             return None;
         }
         pieces.sort_unstable_by_key(|piece| piece.address);
@@ -64,7 +61,7 @@ impl InOrder {
             }
             end = piece.address + piece.len as u64;
         }
-        (lengths.len() * TOGETHER <= pieces.len()).then_some(InOrder { pieces, base, lengths, places })
+        one_sided::sorts(pieces.len(), lengths.len()).then_some(InOrder { pieces, base, lengths, places })
     }
 
     /// The layout of the neighbours from the base on; `None` where it spans too many bytes.

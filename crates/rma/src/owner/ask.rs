@@ -8,6 +8,7 @@ use crate::window::Window;
 use crate::{Class, Error};
 use std::sync::atomic::Ordering;
 use tern_coll::ops::Op;
+use tern_policy::one_sided;
 
 impl Window {
     /// True when the owner of memory of `rank`, which this process reaches in that way, is to be asked.
@@ -19,7 +20,7 @@ impl Window {
     /// True when the owner would do this itself, if it waits: few elements, or many that need not be moved back.
     #[inline]
     pub(crate) fn suits_owner(&self, op: Op, fetches: bool, bytes: usize) -> bool {
-        bytes <= ROOM || !(fetches || matches!(op, Op::Replace | Op::NoOp))
+        one_sided::suits_owner(bytes, ROOM, fetches || matches!(op, Op::Replace | Op::NoOp))
     }
 
     /// Lets the owner combine `count` elements at `address`, which lie one behind the other, as
