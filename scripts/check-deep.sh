@@ -42,4 +42,6 @@ for abi in mpich openmpi; do
 done
 
 "$here/scripts/miri.sh" || failed=$((failed + 1))
+"$here/scripts/sanitize.sh" || failed=$((failed + 1))
+"$here/scripts/fuzz.sh" || failed=$((failed + 1))
 [ "$failed" -eq 0 ]
