@@ -293,6 +293,16 @@ settings! {
     /// those to memory of MPI_Win_allocate_shared are always mapped. `auto`: the one that costs least.
     MECHANISM: Mechanism = "TERN_MECHANISM", "auto" => "moving";
 
+    /// Messages of so many bytes and more between private memories of a node are copied once, by the kernel, if it copies
+    /// between the two processes; shorter ones twice, through shared memory. It holds while both processes wait, and in steps of a
+    /// quarter of a power of two, from 4k on. `auto`: what costs least; where no costs were measured, a rule by the sizes of the caches.
+    SINGLE_COPY_FROM: Option<u64> = "TERN_SINGLE_COPY_FROM", "auto", 0..=1 << 40 => "moving";
+
+    /// The length for blocks of collectives from which on one copy is made: of broadcasts (from 32k on), scatters and gathers
+    /// (from 16k on) among three processes and more by a region of the root's memory; where all read from all, from 8k on. `auto`:
+    /// what costs least; where no costs were measured, with a root both ways are tried, first one copy from 128k on.
+    COLL_SINGLE_COPY_FROM: Option<u64> = "TERN_COLL_SINGLE_COPY_FROM", "auto", 0..=1 << 40 => "moving";
+
     /// What Tern takes its costs to be when it chooses how to move messages. `auto`: measured
     /// once on a machine, and then kept in a file; `default`: figures that Tern brings along; else
     /// the name of a file that tern-tune has written.

@@ -84,10 +84,10 @@ impl Direct for Shm {
         if !self.is_home(peer) || self.is_crowded() || len < from() {
             return Likely::No;
         }
-        match (self.copies(peer), self.direct.chooser.asked()) {
+        match (self.copies(peer), self.direct.chooser.asks_for_kernel()) {
             (false, _) => Likely::No,
-            (true, Mechanism::Cma | Mechanism::Module) => Likely::Yes,
-            (true, _) => Likely::Perhaps,
+            (true, true) => Likely::Yes,
+            (true, false) => Likely::Perhaps,
         }
     }
 
@@ -215,7 +215,7 @@ impl Direct for Shm {
             cores: u64::from(self.cores()),
             placement,
         };
-        let advice = group.advise(self.direct.costs(), self.direct.chooser.asked());
+        let advice = self.direct.chooser.advise(&group);
         Advice { region: advice.region, sure: advice.sure }
     }
 

@@ -176,6 +176,14 @@ pub struct Costs {
 }
 
 impl Costs {
+    /// How the origin of figures begins that were measured.
+    pub const MEASURED: &str = "measured: ";
+
+    /// Whether these are figures of this machine, as far as their origin says so.
+    pub fn is_measured(&self) -> bool {
+        self.origin.starts_with(Costs::MEASURED)
+    }
+
     /// The costs between cores of this placement.
     pub fn pace(&self, placement: Placement) -> &Pace {
         &self.paces[placement as usize]

@@ -13,6 +13,7 @@ mod defaults;
 mod explain;
 mod machine;
 mod place;
+pub mod single_copy;
 mod sizes;
 pub mod store;
 mod table;

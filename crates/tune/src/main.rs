@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tern_region::promote::Reuse;
+use tern_tune::single_copy::{SharedCache, compare};
 use tern_tune::{Costs, Facts, Machine, Mechanism, Mover, Placement, Warmth, explain, store};
 
 const HELP: &str = "\
@@ -19,7 +20,8 @@ takes longer and is exact. Run it while the machine is quiet, on the cores of th
   --rounds N      measure N times and take medians [20]
   --output FILE   write to this file instead, for TERN_COSTS=FILE
   --show          measure nothing: show what is known
-  --explain       show also what Tern chooses for each size, and why
+  --explain       show also what Tern chooses for each size, and why; and from which size on one
+                  copy is better than two, beside what rules by the sizes of the caches give
   --version       version of Tern
   --help          this
 ";
@@ -100,6 +102,10 @@ fn run(options: &Options) -> Result<String, String> {
         if options.explain {
             let _ = write!(text, "\n{}", explain(&costs, &facts(placement)));
         }
+    }
+    if options.explain {
+        let cache = SharedCache::of(&tern_node::topology::Machine::read().caches, &cores);
+        text += &compare(&costs, &placements, cache, cores.len() as u64);
     }
     figures(&mut text, &costs, &placements);
     Ok(text)

@@ -92,7 +92,7 @@ pub fn measure(machine: &Machine, cores: &[usize], budget: Duration, rounds: u32
         false if !is_plausible(&calibration.costs) => Some("the cores were further apart than it says"),
         false => None,
     };
-    calibration.costs.origin = format!("measured: {machine}");
+    calibration.costs.origin = format!("{}{machine}", Costs::MEASURED);
     if let Some(doubt) = doubt {
         calibration.costs = Costs::default();
         calibration.costs.origin = format!("{DOUBTFUL}, since {doubt} when it was measured: {machine}");

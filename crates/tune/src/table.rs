@@ -8,8 +8,10 @@ use tern_node::clock;
 use tern_policy::{Rounds, Trial, rules};
 use tern_settings::Mechanism;
 
+use crate::collective::{Advice, Group};
+use crate::single_copy::SingleCopy;
 use crate::sizes::{CLASSES, block_class, class, rounded};
-use crate::thresholds::Thresholds;
+use crate::thresholds::{SMALLEST, Thresholds};
 use crate::{Choice, Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// Bits of a situation without its size.
@@ -25,6 +27,8 @@ pub struct Chooser {
     costs: OnceCell<Rc<Costs>>,
     load: fn() -> Costs,
     asked: Mechanism,
+    single_copy: OnceCell<SingleCopy>,
+    bound: fn(&Costs) -> SingleCopy,
     /// By situation and class of size: number of the transfer plus one. Zeros, so the kernel
     /// gives pages only to what is asked for: a page per placement, warmth, and so on.
     cells: Box<[Cell<u8>]>,
@@ -40,9 +44,10 @@ struct Contests {
 }
 
 impl Chooser {
-    /// The chooser that TERN_COSTS and TERN_MECHANISM ask for.
+    /// The chooser that TERN_COSTS, TERN_MECHANISM, TERN_SINGLE_COPY_FROM and TERN_COLL_SINGLE_COPY_FROM ask for.
     pub fn from_settings() -> Chooser {
-        Chooser::new(crate::load, tern_settings::MECHANISM.get())
+        let bound = SingleCopy::from_settings;
+        Chooser { bound, ..Chooser::new(crate::load, tern_settings::MECHANISM.get()) }
     }
 
     /// A chooser that gets its costs from `load` at the first choice, and uses the mechanism that
@@ -51,12 +56,65 @@ impl Chooser {
         let cells = vec![EMPTY; CLASSES << BITS].into_boxed_slice();
         // SAFETY: a Cell<u8> is laid out as its u8, and the box is the only owner.
         let cells = unsafe { Box::from_raw(Box::into_raw(cells) as *mut [Cell<u8>]) };
-        Chooser { costs: OnceCell::new(), load, asked, cells, contests: RefCell::default() }
+        Chooser {
+            costs: OnceCell::new(),
+            load,
+            asked,
+            single_copy: OnceCell::new(),
+            bound: |_| SingleCopy::default(),
+            cells,
+            contests: RefCell::default(),
+        }
     }
 
     /// The costs in use.
     pub fn costs(&self) -> &Rc<Costs> {
         self.costs.get_or_init(|| Rc::new((self.load)()))
+    }
+
+    /// From how many bytes on one copy is made, where costs do not decide.
+    fn single_copy(&self) -> &SingleCopy {
+        self.single_copy.get_or_init(|| (self.bound)(self.costs()))
+    }
+
+    /// The mechanism that was asked for, for this message: by a length too, which is of private memory of two that wait.
+    fn asked_for(&self, situation: &Situation) -> Mechanism {
+        let private = !situation.source_shared && !situation.target_shared;
+        if self.asked != Mechanism::Auto || !private || !situation.other_waits || situation.crowded {
+            return self.asked;
+        }
+        match self.single_copy().message(situation.placement) {
+            None => Mechanism::Auto,
+            Some(from) if situation.size >= from => Mechanism::Cma,
+            Some(_) => Mechanism::Pipe,
+        }
+    }
+
+    /// From how many bytes on the user has asked for one copy of private memory. `None`: the user has not.
+    fn asked_from(&self, placement: Placement) -> Option<u64> {
+        let asked = self.asked == Mechanism::Auto && self.single_copy().is_asked;
+        self.single_copy().message(placement).filter(|_| asked).map(|from| from.max(SMALLEST))
+    }
+
+    /// Whether the user has asked for the kernel's copy, as far as it is possible and the message long enough.
+    pub fn asks_for_kernel(&self) -> bool {
+        match self.asked {
+            Mechanism::Auto => self.single_copy().is_asked,
+            asked => matches!(asked, Mechanism::Cma | Mechanism::Module),
+        }
+    }
+
+    /// Whether members of a collective had better copy once: [`Group::advise`], and what a length says of private memory. By the
+    /// rule both ways are tried, where there is a root.
+    pub fn advise(&self, group: &Group) -> Advice {
+        let single_copy = self.single_copy();
+        let holds = single_copy.are_collectives_asked || group.others > 1;
+        match single_copy.collectives {
+            Some(from) if self.asked == Mechanism::Auto && !group.shared && holds => {
+                Advice { region: group.len >= from, sure: single_copy.are_collectives_asked }
+            }
+            _ => group.advise(self.costs(), self.asked),
+        }
     }
 
     /// How to move a message. Sizes and blocks are rounded to their class first, see
@@ -76,6 +134,7 @@ impl Chooser {
         let choice = self.explain(situation);
         let transfer = choice.transfer;
         if self.asked == Mechanism::Auto
+            && !self.single_copy().is_asked
             && rules::CONTEST.is_on()
             && let Some(rival) = choice.rival(situation)
         {
@@ -111,12 +170,16 @@ impl Chooser {
 
     /// See [`Thresholds::packets_below`].
     pub fn packets_below(&self, placement: Placement, shared: bool, kernel: bool, eager: u64) -> u64 {
-        self.thresholds(placement).packets_below(shared, kernel, eager)
+        match self.asked_from(placement).filter(|_| kernel && !shared) {
+            Some(from) if from <= eager => from,
+            Some(_) => u64::MAX,
+            None => self.thresholds(placement).packets_below(shared, kernel, eager),
+        }
     }
 
     /// See [`Thresholds::kernel_fetches_from`].
     pub fn kernel_fetches_from(&self, placement: Placement) -> u64 {
-        self.thresholds(placement).kernel_fetches_from()
+        self.asked_from(placement).unwrap_or_else(|| self.thresholds(placement).kernel_fetches_from())
     }
 
     fn thresholds(&self, placement: Placement) -> Thresholds<'_> {
@@ -131,7 +194,8 @@ impl Chooser {
     /// The choice that [`Chooser::pick`] gives, unless a rival of it is tried, with the predictions that
     /// led to it.
     pub fn explain(&self, situation: &Situation) -> Choice {
-        choose(self.costs(), self.asked, &rounded(situation))
+        let rounded = rounded(situation);
+        choose(self.costs(), self.asked_for(&rounded), &rounded)
     }
 }
 
@@ -163,6 +227,61 @@ pub(crate) mod tests {
     use super::*;
     use crate::{By, Curve, Mover};
     use std::collections::HashMap;
+
+    /// One copy from 64 KiB on: by the rule, or asked for.
+    fn bounded(is_asked: bool) -> Chooser {
+        fn of(is_asked: bool) -> SingleCopy {
+            let from = Some(64 << 10);
+            SingleCopy {
+                messages: [from; crate::costs::CLASSES],
+                collectives: from,
+                is_asked,
+                are_collectives_asked: is_asked,
+            }
+        }
+        let bound: fn(&Costs) -> SingleCopy = if is_asked { |_| of(true) } else { |_| of(false) };
+        Chooser { bound, ..Chooser::new(Costs::default, Mechanism::Auto) }
+    }
+
+    #[test]
+    fn a_length_says_which_private_messages_are_copied_once() {
+        let situation = Situation { stage: Stage::Requested, pull: true, ..Situation::default() };
+        let asked = bounded(true);
+        let of =
+            |size, other_waits, source_shared| asked.pick(&Situation { size, other_waits, source_shared, ..situation });
+        assert_eq!(of(63 << 10, true, false), Transfer::Pipe);
+        assert!(matches!(of(64 << 10, true, false), Transfer::Cma { .. }));
+        assert!(matches!(of(4096, false, false), Transfer::Cma { .. }), "it leaves the other one alone");
+        assert!(matches!(of(16 << 20, true, true), Transfer::Mapped { .. }), "no kernel is needed");
+        assert_eq!(asked.kernel_fetches_from(Placement::L3), 64 << 10);
+        let below = |eager| asked.packets_below(Placement::L3, false, true, eager);
+        assert_eq!([below(1 << 20), below(32 << 10)], [64 << 10, u64::MAX]);
+        assert!(asked.asks_for_kernel() && !bounded(false).asks_for_kernel());
+        // A rule is where trials begin.
+        let plain = Chooser::new(Costs::default, Mechanism::Auto);
+        let both = [&plain, &bounded(false)].map(|one| one.kernel_fetches_from(Placement::L3));
+        assert_eq!(both[0], both[1]);
+    }
+
+    #[test]
+    fn a_length_of_collectives_is_of_private_memory_and_sure_if_asked_for() {
+        let group = Group {
+            others: 3,
+            len: 64 << 10,
+            apart: false,
+            writes: false,
+            shared: false,
+            cores: 4,
+            placement: Placement::L3,
+        };
+        assert_eq!(bounded(true).advise(&group), Advice { region: true, sure: true });
+        assert_eq!(bounded(true).advise(&Group { len: 60 << 10, ..group }), Advice { region: false, sure: true });
+        assert_eq!(bounded(false).advise(&group), Advice { region: true, sure: false });
+        let costs = Costs::default();
+        for other in [Group { shared: true, ..group }, Group { others: 1, ..group }] {
+            assert_eq!(bounded(false).advise(&other), other.advise(&costs, Mechanism::Auto));
+        }
+    }
 
     /// Every situation that the table tells apart, at one size.
     pub(crate) fn situations() -> Vec<Situation> {

@@ -9,7 +9,7 @@ use crate::sizes::rounded;
 use crate::{Choice, Costs, Placement, Situation, Stage};
 
 /// The smallest message that could go otherwise than in packets, and one from which on nothing changes.
-const SMALLEST: u64 = 4 << 10;
+pub(crate) const SMALLEST: u64 = 4 << 10;
 const LARGEST: u64 = 16 << 20;
 
 /// The longest message that a receiver which waits had better copy alone out of memory that it sees: of longer ones two processes copy so
