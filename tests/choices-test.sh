@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs that send much, with absurd costs: what Tern takes its costs to be may change how fast it
-# is, never what it does. (mechanisms-test.sh forces the mechanisms.)
+# Programs that send much, with absurd costs and thresholds: what Tern takes its costs to be, and from how many bytes on it copies once, may
+# change how fast it is, never what it does. (mechanisms-test.sh forces the mechanisms.)
 # Usage: tests/choices-test.sh PREFIX
 set -eu
 
@@ -47,10 +47,17 @@ with() {
 # They are compiled once.
 export TERN_TEST_DIR="${TERN_TEST_DIR:-$here/../target/tests-c}"
 # shellcheck disable=SC2086
-TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $some
+TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $some coll_region
 for file in "$costs"/*; do
     # shellcheck disable=SC2086
     with TERN_COSTS "$file" $some
+done
+for from in 4k 64k 1g; do
+    # shellcheck disable=SC2086
+    with TERN_SINGLE_COPY_FROM $from $some
+done
+for from in 0 1g; do
+    with TERN_COLL_SINGLE_COPY_FROM $from coll_region
 done
 
 echo "-- a file of nonsense"
