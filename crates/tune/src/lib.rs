@@ -7,6 +7,7 @@
 mod calibrate;
 mod choose;
 pub mod collective;
+mod compare;
 mod costs;
 mod curve;
 mod defaults;
@@ -23,6 +24,7 @@ mod warmth;
 
 pub use calibrate::{Calibration, calibrate};
 pub use choose::{By, CACHED, CMA_BOTH_FROM, Choice, FETCHED_FROM, Situation, Stage, Transfer, choose, cma_chunk};
+pub use compare::compare;
 pub use costs::{ByPlacement, Costs, Mover, Pace, Placement, Warmth};
 pub use curve::Curve;
 pub use explain::{Facts, explain};

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tern_region::promote::Reuse;
-use tern_tune::single_copy::{SharedCache, compare};
-use tern_tune::{Costs, Facts, Machine, Mechanism, Mover, Placement, Warmth, explain, store};
+use tern_tune::single_copy::SharedCache;
+use tern_tune::{Costs, Facts, Machine, Mechanism, Mover, Placement, Warmth, compare, explain, store};
 
 const HELP: &str = "\
 Measures what it costs to move messages between the cores of this machine, and keeps the result for

@@ -6,14 +6,10 @@
 //! target. Without a common cache one copy pays from 16 KiB on; in collectives with a root from 128 KiB on; among all, the
 //! more processes the sooner.
 
-mod compare;
-
 use tern_node::topology::{Cache, Machine};
 
 use crate::costs::CLASSES;
 use crate::{Costs, Placement};
-
-pub use compare::compare;
 
 /// One copy pays from here on between cores that share no cache, and nowhere sooner.
 pub const APART: u64 = 16 << 10;

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use tern_settings::Mechanism;
 
-use super::{ROOTED, SharedCache, among_all, between_two};
 use crate::collective::Group;
 use crate::explain::bytes;
+use crate::single_copy::{ROOTED, SharedCache, among_all, between_two};
 use crate::{Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// Numbers of processes that are shown for collectives.
