@@ -3,7 +3,7 @@
 # whose messages it copies.
 # Usage: tests/kmod-test.sh PREFIX
 #   TERN_TEST_KMOD=deep            with debugging of the kernel's allocator, 100,000 random calls of each of 3 seeds, more programs,
-#                                  and mpi4py's suite at 2 ranks
+#                                  and some of mpi4py's suite at 2 ranks
 #   TERN_TEST_KMOD=count           nothing but what copies cost, in instructions
 #   TERN_TEST_VIRTUAL_LIMIT        seconds for the machine, from power on to power off [300, deep: 3000]
 set -eu
