@@ -1,7 +1,7 @@
 //! Callbacks of the program: Fortran procedures that C functions call.
 //!
 //! Those that have extra state get a record of the procedures as theirs. Reductions and error handlers have none;
-//! [`face::user_function`] and its like tell what C gets for them.
+//! `user_function` and its like, in the face of each library, tell what C gets for them.
 
 use super::{P, attribute, get, logical, put};
 use crate::face::{self, Handle};
