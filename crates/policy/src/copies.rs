@@ -9,6 +9,7 @@
 //! the first makes two of the three copies, and both wait for it: off cache on a Xeon 1.7 times as long as by either way. Neither finds
 //! that out by trying alone. So one of the two tries, and the other does what it sees of it.
 
+use crate::coordinator::Cell;
 use crate::rounds::Rounds;
 use crate::rules;
 use crate::trial::Trial;
@@ -98,7 +99,8 @@ impl Copies {
         // The first ones of a turn in packets find cold memory.
         let longer = if long { ROUND.div_ceil(len) as u32 } else { 0 };
         let way = usize::from(presumed);
-        let other = rules::COPIES.departs(|| self.0.way(kind, now, || Trial::presuming(way).longer(longer)) != way);
+        let other = rules::COPIES
+            .departs(|| self.0.way(kind, Cell::of(len), now, || Trial::presuming(way).longer(longer)) != way);
         presumed != other
     }
 

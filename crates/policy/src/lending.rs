@@ -16,6 +16,7 @@
 //! would be chance.
 
 use crate::account::Account;
+use crate::coordinator::{self, Cell};
 use crate::rounds::Kinds;
 
 /// Calls in a row whose time is taken. The least common multiple of usual patterns: roots in turn, neighbours.
@@ -46,6 +47,8 @@ struct Trial {
     began: Option<u64>,
     /// It was not worth it.
     vain: bool,
+    /// It holds its cell.
+    holds: bool,
     /// When the window began.
     window: u64,
     copied: Quickest,
@@ -62,6 +65,7 @@ impl Default for Trial {
             wanted: false,
             began: None,
             vain: false,
+            holds: false,
             window: 0,
             copied: NONE,
             lent: NONE,
@@ -92,6 +96,11 @@ impl Trial {
             _ => {}
         }
         if step < DECIDES { !self.vain && Trial::tries(number, step) } else { self.lends }
+    }
+
+    /// The next call is one of a trial that is worth it.
+    fn is_running(&self) -> bool {
+        !self.vain && self.began.is_some_and(|began| self.calls - began < DECIDES)
     }
 
     /// A window ends, and after the first call of a turn the first begins.
@@ -128,10 +137,19 @@ impl Trial {
 pub struct LendingTrials(Kinds<Trial>);
 
 impl LendingTrials {
-    /// Whether a call of `kind` that begins at `now`, in nanoseconds, lends.
-    pub fn begin(&mut self, kind: usize, now: u64) -> bool {
+    /// Whether a call of `kind` with messages of `len` bytes that begins at `now`, in nanoseconds, lends.
+    pub fn begin(&mut self, kind: usize, len: usize, now: u64) -> bool {
+        let id = self.0.id(kind);
         let (trial, _) = self.0.begin(kind);
-        trial.begin(now)
+        let lends = trial.begin(now);
+        if trial.is_running() {
+            trial.holds = true;
+            // Turns are counted by calls, at all processes.
+            coordinator::with(|coordinator| coordinator.seize(Cell::of(len), id));
+        } else if std::mem::take(&mut trial.holds) {
+            coordinator::with(|coordinator| coordinator.end(Cell::of(len), id));
+        }
+        lends
     }
 
     /// What a message of that call saves if it is lent.

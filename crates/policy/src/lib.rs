@@ -14,6 +14,8 @@
 //! | [`Account`] | what was saved, beside what was spent | what pays after some uses |
 //! | [`Trial`] | two ways, both tried on the program's own messages | what no calibration knows |
 //!
+//! One [`Coordinator`] sees to it that no two trials of transfers of one length run at a time, so that none disturbs another.
+//!
 //! Time is an argument, in nanoseconds of any clock that does not go back. Most of it is asked for only where it matters, since
 //! reading a clock takes as long as a part of a short message: such an argument is a function.
 //!
@@ -34,6 +36,7 @@
 
 mod account;
 mod backoff;
+mod coordinator;
 mod copies;
 mod deliver;
 mod facts;
@@ -54,6 +57,7 @@ mod ways;
 
 pub use account::{Account, break_even};
 pub use backoff::{Backoff, SharedBackoff};
+pub use coordinator::{Cell, Coordinator, TrialId};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message};
 pub use deliver::CopyMode;
 pub use facts::{Aside, Caller, Facts, Hope, Likely, Locate, Look, Pattern, Purpose, Source, ZeroCopy};

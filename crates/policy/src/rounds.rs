@@ -1,7 +1,8 @@
 //! Trials of many kinds of transfers, and of rounds of transfers that go the same way.
 
+use crate::coordinator::{self, Cell, TrialId};
 use crate::rules::Rule;
-use crate::trial::Trial;
+use crate::trial::{JointTrial, Trial};
 use std::collections::BTreeMap;
 use tern_copy::Target;
 
@@ -11,11 +12,13 @@ pub struct Kinds<T> {
     trials: BTreeMap<usize, T>,
     /// The kind that began last.
     last: Option<usize>,
+    /// Its number, for the coordinator.
+    table: u64,
 }
 
 impl<T> Default for Kinds<T> {
     fn default() -> Kinds<T> {
-        Kinds { trials: BTreeMap::new(), last: None }
+        Kinds { trials: BTreeMap::new(), last: None, table: coordinator::new_table() }
     }
 }
 
@@ -24,6 +27,16 @@ impl<T: Default> Kinds<T> {
     pub fn begin(&mut self, kind: usize) -> (&mut T, bool) {
         let same = self.last.replace(kind) == Some(kind);
         (self.trials.entry(kind).or_default(), same)
+    }
+
+    /// The trial of `kind`.
+    pub fn of(&mut self, kind: usize) -> &mut T {
+        self.trials.entry(kind).or_default()
+    }
+
+    /// The trial of `kind`, for the coordinator.
+    pub(crate) fn id(&self, kind: usize) -> TrialId {
+        TrialId::new(self.table, kind)
     }
 
     /// The trial of what began last.
@@ -36,10 +49,36 @@ impl<T: Default> Kinds<T> {
 pub type Trials = Kinds<Trial>;
 
 impl Trials {
-    /// The way for a transfer of `kind` that begins at `now`, in nanoseconds.
-    pub fn way(&mut self, kind: usize, now: impl FnOnce() -> u64) -> usize {
+    /// The way for a transfer of `kind` in `cell` that begins at `now`, in nanoseconds.
+    pub fn way(&mut self, kind: usize, cell: Cell, now: impl FnOnce() -> u64) -> usize {
+        let id = self.id(kind);
         let (trial, same) = self.begin(kind);
-        trial.way(now, same)
+        if !trial.is_running() {
+            return trial.way(now, same);
+        }
+        if !coordinator::with(|coordinator| coordinator.may_run(cell, id)) {
+            return trial.give_way();
+        }
+        let way = trial.way(now, same);
+        if !trial.is_running() {
+            coordinator::with(|coordinator| coordinator.end(cell, id));
+        }
+        way
+    }
+}
+
+impl Kinds<JointTrial> {
+    /// As [`Kinds::begin`], of a trial that other processes make at the same time, in `cell`.
+    pub fn begin_joint(&mut self, kind: usize, cell: Cell) -> (&mut JointTrial, bool) {
+        let id = self.id(kind);
+        let (trial, same) = self.begin(kind);
+        if trial.is_running() {
+            trial.holds = true;
+            coordinator::with(|coordinator| coordinator.seize(cell, id));
+        } else if std::mem::take(&mut trial.holds) {
+            coordinator::with(|coordinator| coordinator.end(cell, id));
+        }
+        (trial, same)
     }
 }
 
@@ -53,11 +92,11 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// The way for a transfer of `kind` that begins at `now`, in nanoseconds. `first`: how it is to be tried, if none of that kind was.
-    pub fn way(&mut self, kind: usize, now: impl FnOnce() -> u64, first: impl FnOnce() -> Trial) -> usize {
+    /// The way for a transfer of `kind` in `cell` that begins at `now`, in nanoseconds. `first`: how it is to be tried, if none of that kind was.
+    pub fn way(&mut self, kind: usize, cell: Cell, now: impl FnOnce() -> u64, first: impl FnOnce() -> Trial) -> usize {
         *self.way.get_or_insert_with(|| {
             self.trials.trials.entry(kind).or_insert_with(first);
-            self.trials.way(kind, now)
+            self.trials.way(kind, cell, now)
         })
     }
 
@@ -74,16 +113,17 @@ pub struct Gauge(Rounds);
 impl Gauge {
     /// What the target of a transfer of `len` bytes, which begins at `now`, seems to be: by power of two, and by `rule`.
     pub fn target(&mut self, rule: &Rule, len: usize, now: impl FnOnce() -> u64) -> Target {
-        match rule.departs(|| self.0.way(Gauge::kind(len), now, Trial::hasty) == 1) {
+        match rule.departs(|| self.0.way(Gauge::kind(len), Cell::of(len), now, Trial::hasty) == 1) {
             true => Target::Later,
             false => Target::Soon,
         }
     }
 
-    /// Transfers of `len` bytes begin, and a trial elsewhere is finding out whether there are to be such at all, which would count what is tried
-    /// here for its own: so nothing is, for the next `transfers`.
-    pub fn put_off(&mut self, len: usize, transfers: u32) {
-        self.0.trials.trials.entry(Gauge::kind(len)).or_insert_with(Trial::hasty).put_off(transfers);
+    /// Transfers of `len` bytes begin to come otherwise: a trial of their sender's may be finding out whether there are to be such at all. It would
+    /// count what is tried here for its own, so this process tries nothing for the next `transfers`.
+    pub fn yield_to_peer(&mut self, len: usize, transfers: u32) {
+        let id = self.0.trials.id(Gauge::kind(len));
+        coordinator::with(|coordinator| coordinator.yield_to_peer(Cell::of(len), id, transfers));
     }
 
     fn kind(len: usize) -> usize {
@@ -99,6 +139,7 @@ impl Gauge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules;
     use crate::trial::{TURN, TURNS};
 
     #[test]
@@ -107,13 +148,31 @@ mod tests {
         let mut ways = Vec::new();
         let clock = || 0;
         for _ in 0..TURN * TURNS {
-            let way = rounds.way(3, clock, || Trial::presuming(1));
-            assert!((0..5).all(|kind| rounds.way(kind, clock, Trial::default) == way), "those that are begun with it");
+            let way = rounds.way(3, Cell::of(8), clock, || Trial::presuming(1));
+            assert!(
+                (0..5).all(|kind| rounds.way(kind, Cell::of(8), clock, Trial::default) == way),
+                "those that are begun with it"
+            );
             rounds.end_round();
             ways.push(way);
         }
         let turn = TURN as usize;
         assert!(ways[..turn].iter().chain(&ways[3 * turn..]).all(|&way| way == 1), "what was presumed: {ways:?}");
         assert!(ways[turn..3 * turn].iter().all(|&way| way == 0), "and what is tried: {ways:?}");
+    }
+
+    #[test]
+    fn what_a_sender_tries_is_not_measured_by_its_receiver() {
+        let mut gauge = Gauge::default();
+        let target = |gauge: &mut Gauge, now: u64| {
+            let target = gauge.target(&rules::STORES, 20_000, || now);
+            gauge.end_round();
+            target
+        };
+        (0..10).for_each(|now| _ = target(&mut gauge, now));
+        gauge.yield_to_peer(20_000, 40);
+        let targets: Vec<_> = (0..200).map(|number| target(&mut gauge, 10 + number)).collect();
+        let tried = targets.iter().position(|&target| target == Target::Later);
+        assert_eq!(tried, Some(40 + TURN as usize), "after the 40, and a turn of its better way");
     }
 }

@@ -63,14 +63,15 @@ impl Trial {
         Trial { rest: 1, ..Trial::default() }
     }
 
-    /// The next trial comes after so many transfers at the earliest. One that is under way is given up.
-    pub(crate) fn put_off(&mut self, rest: u32) {
-        let tried = self.tried();
-        let left = if self.count > tried { (tried + self.rest).saturating_sub(self.count) } else { 0 };
-        if left < rest {
-            self.rest = self.rest.max(rest);
-            self.count = (tried + self.rest - rest).max(tried + 1);
-        }
+    /// The next transfer is one of a trial, and not of the rest after it.
+    pub(crate) fn is_running(&self) -> bool {
+        self.count <= self.tried()
+    }
+
+    /// Another trial runs: the transfer goes the way that is better as far as is known, and the trial begins anew later.
+    pub(crate) fn give_way(&mut self) -> usize {
+        self.count = 0;
+        self.better
     }
 
     fn turn(&self) -> u32 {
@@ -185,6 +186,8 @@ fn is_far_above(other: u64, mine: u64) -> bool {
 pub struct JointTrial {
     trial: Trial,
     due: bool,
+    /// It holds its cell.
+    pub(crate) holds: bool,
 }
 
 impl JointTrial {
@@ -204,6 +207,11 @@ impl JointTrial {
     pub fn decide(&mut self, measured: Option<[u64; 2]>) {
         self.trial.decide(measured.unwrap_or([u64::MAX; 2]));
         self.due = false;
+    }
+
+    /// See [`Trial::is_running`].
+    pub(crate) fn is_running(&self) -> bool {
+        self.trial.is_running()
     }
 
     /// Whether it is to be decided by the transfer that has begun last.
@@ -326,21 +334,15 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_is_put_off_comes_later() {
-        let took = |_, way: usize| [100, 50][way];
-        for before in [0, 10, 50] {
-            let mut trial = Trial::hasty();
-            run(&mut trial, before, took);
-            trial.put_off(40);
-            let better = trial.better as u32;
-            assert_eq!(run(&mut trial, 40 + TURN - 1, took), better * (40 + TURN - 1), "{before}");
-            assert!(run(&mut trial, 100, took) > 50);
+    fn a_trial_that_has_given_way_is_made_to_its_end_later() {
+        for before in [0, 1, TURN, TRIED - 1] {
+            let mut trial = Trial::default();
+            run(&mut trial, before, |_, way| [100, 5000][way]);
+            assert!(trial.is_running());
+            assert_eq!(trial.give_way(), 0, "the better way as far as is known");
+            let others = run(&mut trial, 1000, |_, way| [100, 50][way]);
+            assert!(others > 900, "what was measured before does not count: {others}");
         }
-        let mut resting = Trial::hasty();
-        run(&mut resting, 3000, took);
-        let before = resting.clone();
-        resting.put_off(40);
-        assert_eq!((resting.count, resting.rest), (before.count, before.rest), "it rests longer");
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Chooser {
         let at = index(situation);
         match self.cells[at].get() {
             EMPTY => self.fill(at, situation),
-            CONTESTED => self.contest(at),
+            CONTESTED => self.contest(at, situation.size),
             cell => Transfer::ALL[usize::from(cell) - 1],
         }
     }
@@ -144,7 +144,7 @@ impl Chooser {
             };
             self.contests.borrow_mut().ways.insert(at, contest);
             self.cells[at].set(CONTESTED);
-            return self.contest(at);
+            return self.contest(at, situation.size);
         }
         let number = Transfer::ALL.iter().position(|known| *known == transfer);
         self.cells[at].set(number.expect("one of all") as u8 + 1);
@@ -153,10 +153,12 @@ impl Chooser {
 
     /// The next transfer of a contest. Only long messages come here.
     #[cold]
-    fn contest(&self, at: usize) -> Transfer {
+    fn contest(&self, at: usize, size: u64) -> Transfer {
         let mut contests = self.contests.borrow_mut();
         let (ways, presumed) = contests.ways[&at];
-        let way = contests.rounds.way(at, clock::nanoseconds, || Trial::presuming(presumed));
+        let way = contests
+            .rounds
+            .way(at, tern_policy::Cell::of(size as usize), clock::nanoseconds, || Trial::presuming(presumed));
         if way != presumed {
             rules::CONTEST.count_one();
         }

@@ -220,7 +220,7 @@ impl State {
     /// A collective begins, in which messages are that long.
     pub fn begin_together(&mut self, longest: usize) {
         if longest >= self.lends_from {
-            self.lends_now = Some(self.begin_lending(TOGETHER + longest.ilog2() as usize));
+            self.lends_now = Some(self.begin_lending(TOGETHER + longest.ilog2() as usize, longest));
         }
     }
 
@@ -230,16 +230,16 @@ impl State {
         // One choice for all that a call sends: it waits for all of it at its end.
         let lends = match self.lends_now.filter(|_| self.waits) {
             Some(lends) => lends,
-            None => self.begin_lending(len.ilog2() as usize),
+            None => self.begin_lending(len.ilog2() as usize, len),
         };
         self.lends_now = Some(lends);
         self.trials.saves(saves);
         lends
     }
 
-    /// Whether a call of `kind` that begins now lends.
-    fn begin_lending(&mut self, kind: usize) -> bool {
-        rules::LEND.departs(|| self.trials.begin(kind, (self.clock)()))
+    /// Whether a call of `kind` that begins now lends, with messages of `len` bytes.
+    fn begin_lending(&mut self, kind: usize, len: usize) -> bool {
+        rules::LEND.departs(|| self.trials.begin(kind, len, (self.clock)()))
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {

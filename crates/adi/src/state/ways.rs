@@ -12,7 +12,7 @@ impl State {
             return;
         }
         if self.ways[from as usize].note(len as usize, way) {
-            self.gauge.put_off(len as usize, GAUGED_AFTER);
+            self.gauge.yield_to_peer(len as usize, GAUGED_AFTER);
         }
     }
 

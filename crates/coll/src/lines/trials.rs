@@ -8,7 +8,7 @@ use super::Kind;
 use std::cell::RefCell;
 use tern_mcm::Group;
 use tern_node::clock;
-use tern_policy::{JointTrial, Kinds, rules};
+use tern_policy::{Cell, JointTrial, Kinds, rules};
 
 /// A trial for each operation and power of two of its blocks' length. Way 0 is in place.
 #[derive(Debug, Default)]
@@ -21,9 +21,12 @@ impl Trials {
     /// Whether the collective that begins now is to be read in place, and what this member has measured.
     pub fn begin(&self, kind: Kind, len: usize) -> Option<Measured> {
         let mut trials = self.0.borrow_mut();
-        let (trial, same) = trials.begin(kind as usize * usize::BITS as usize + len.max(1).ilog2() as usize);
-        let in_place = !rules::READ_IN_PLACE.departs(|| trial.way(clock::nanoseconds, same) == Some(1));
-        in_place.then(|| trial.measured())
+        let number = kind as usize * usize::BITS as usize + len.max(1).ilog2() as usize;
+        let in_place = !rules::READ_IN_PLACE.departs(|| {
+            let (trial, same) = trials.begin_joint(number, Cell::of(len));
+            trial.way(clock::nanoseconds, same) == Some(1)
+        });
+        in_place.then(|| trials.of(number).measured())
     }
 
     /// All members' memory is shared, and this is what they have told; `None` if some is not. It may be for this collective to decide.
@@ -45,7 +48,8 @@ impl Rooted {
         let power = group.len.max(1).ilog2() as usize;
         let length = kind as usize * usize::BITS as usize + power;
         let number = length << 2 | usize::from(group.shared) << 1 | usize::from(presumed);
-        let other = rules::REGION.departs(|| self.0.borrow_mut().way(number, clock::nanoseconds) == 1);
+        let other =
+            rules::REGION.departs(|| self.0.borrow_mut().way(number, Cell::of(group.len), clock::nanoseconds) == 1);
         presumed != other
     }
 }
