@@ -22,7 +22,7 @@ pub use state::{Clock, Exchanges, FreeMemory};
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-use tern_mcm::{Direct, Endpoint, Mcm, Memory, Purpose};
+use tern_mcm::{Endpoint, Mcm, Memory, Purpose};
 
 /// The point-to-point engine of this process.
 pub struct Adi {
@@ -174,7 +174,7 @@ impl Adi {
 
     /// A number: while it does not change, peers see what this process stores to memory at the place that it has told.
     pub fn demotions(&self) -> u32 {
-        self.mcm.direct().map_or(0, Direct::demotions)
+        self.mcm.direct().map_or(0, |direct| direct.demotions())
     }
 
     /// Says to `to` that the message of that tuple will not come, since somebody is lost. The receive that would get it is

@@ -36,7 +36,7 @@ use rendezvous::{Fetch, Fin};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use tern_copy::{Source, Target};
-use tern_mcm::{Direct, Mcm, Memory, lock};
+use tern_mcm::{Mcm, Memory, lock};
 use tern_policy::{Copies, Gauge, Habits, LendingTrials, Order, Round, ShortPath, Ways};
 
 /// No number of anything.
@@ -214,7 +214,7 @@ impl State {
     pub fn new(mcm: Rc<Mcm>, eager_limit: Option<usize>, clock: Clock) -> State {
         let peers = mcm.size() as usize;
         let payload = if mcm.write_back() { Source::Peer } else { Source::Fresh };
-        let direct_from = mcm.direct().map_or(usize::MAX, Direct::threshold);
+        let direct_from = mcm.direct().map_or(usize::MAX, |direct| direct.threshold());
         let longest = eager_limit.unwrap_or(usize::MAX - 1).min(mcm.inline());
         let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
@@ -282,10 +282,10 @@ impl State {
         (self.waits, self.exchanges) = (false, Exchanges::Nothing);
     }
 
-    /// The longest message that may go to `peer` without asking, if that waits: see [`Direct::ahead`].
+    /// The longest message that may go to `peer` without asking, if that waits: see [`tern_policy::pair::ahead`].
     #[inline]
     fn waiting_limit(&self, peer: Proc) -> usize {
-        let ahead = || self.mcm.direct().map_or(0, |direct| direct.ahead(peer));
+        let ahead = || self.mcm.direct().map_or(0, |direct| tern_policy::pair::ahead(direct.window(peer)));
         self.eager_limit.unwrap_or_else(|| self.mcm.eager(peer).max(ahead()))
     }
 

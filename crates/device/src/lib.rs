@@ -12,16 +12,24 @@ pub mod conformance;
 mod direct;
 pub mod hint;
 mod lines;
+mod memory;
+mod pair;
 pub mod queue;
 mod remote;
 pub mod runs;
+mod shared_memory;
+mod single_copy;
 pub mod table;
-pub use direct::{
-    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Pull, Purpose, Recall, Run,
-    SpeculativeAddress,
-};
+mod tuple_queue;
+pub use direct::Direct;
 pub use lines::{DEPTH, LineArea, Occupied};
+pub use memory::{Direction, Key, Memory, Purpose, Run, SpeculativeAddress};
+pub use pair::PairFacts;
 pub use remote::{Lost, Remote, Word};
+pub use shared_memory::SharedMemory;
+pub use single_copy::{Pull, SingleCopy};
+pub use tern_policy::pair::{Group, Pair, Times};
+pub use tuple_queue::{Delivery, News, Outgoing, Recall, TupleQueue};
 
 use std::os::fd::BorrowedFd;
 
@@ -100,7 +108,7 @@ pub trait Sink {
     /// of which it holds the first ones. Comes only from devices with [`Direct`].
     fn delivered(&mut self, _receiver: u32, _size: u64) {}
 
-    /// The published receive of request `receiver`, which was asked back ([`Direct::recall`]), is no longer published
+    /// The published receive of request `receiver`, which was asked back ([`TupleQueue::recall`]), is no longer published
     /// and will not be filled.
     fn retracted(&mut self, _receiver: u32) {}
 
@@ -111,7 +119,7 @@ pub trait Sink {
     /// request `receiver` with room for `room` bytes.
     fn undelivered(&mut self, _peer: u32, _sender: u32, _receiver: u32, _room: u64) {}
 
-    /// The message that request `receiver` fetches ([`Direct::pull`]) is in its memory.
+    /// The message that request `receiver` fetches ([`SingleCopy::pull`]) is in its memory.
     fn pulled(&mut self, _receiver: u32) {}
 
     /// `peer` cannot be reached any more; `why` is a sentence for the user. Nothing comes from it after this.

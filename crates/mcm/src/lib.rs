@@ -14,9 +14,9 @@ pub use multi_device::MultiDevice;
 pub use network::door;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
-    Advice, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Likely, LineArea, Lost,
-    Memory, News, Occupied, Outgoing, Payload, Place, Pull, Purpose, Recall, Remote, Run, Sink, SpeculativeAddress,
-    Word, copy_short,
+    Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, LineArea, Lost, Memory, News,
+    Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, Remote, Run, SharedMemory, SingleCopy, Sink,
+    SpeculativeAddress, Times, TupleQueue, Word, copy_short,
 };
 pub use tern_tcp::{Door, Knock};
 pub use wait::{Patience, Step};

@@ -3,23 +3,14 @@
 
 use crate::Ofi;
 use crate::accesses::{End, What};
-use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull};
+use tern_device::{Delivery, Key, Memory, Outgoing, PairFacts, Pull, SharedMemory, SingleCopy, TupleQueue};
 
-impl Direct for Ofi {
+impl PairFacts for Ofi {}
+
+impl TupleQueue for Ofi {
     fn threshold(&self) -> usize {
         // Shorter ones go without asking.
         self.abilities.eager + 1
-    }
-
-    fn locate(&self, _peer: u32, memory: Memory, _quiet: bool) -> Memory {
-        let state = &mut *self.shared.call();
-        state.registered.as_mut().map_or(memory, |registered| registered.locate(&state.fabric, memory))
-    }
-
-    fn release(&self, memory: &Memory) {
-        if memory.key != 0 {
-            self.shared.call().registered.iter_mut().for_each(|registered| registered.release(memory));
-        }
     }
 
     fn publish(&self, _peer: u32, _key: &Key, _memory: &Memory, _receiver: u32, _seen: u32) -> Option<u32> {
@@ -38,6 +29,23 @@ impl Direct for Ofi {
 
     fn raise(&self, _peer: u32, _seen: u32) {}
 
+    fn deliver(&self, _peer: u32, _key: &Key, _last: u32, _message: &Outgoing<'_>) -> Delivery {
+        Delivery::Stream
+    }
+}
+
+impl SingleCopy for Ofi {
+    fn locate(&self, _peer: u32, memory: Memory, _quiet: bool) -> Memory {
+        let state = &mut *self.shared.call();
+        state.registered.as_mut().map_or(memory, |registered| registered.locate(&state.fabric, memory))
+    }
+
+    fn release(&self, memory: &Memory) {
+        if memory.key != 0 {
+            self.shared.call().registered.iter_mut().for_each(|registered| registered.release(memory));
+        }
+    }
+
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
         self.shared.call().move_message(peer, target, source, What::Read, End::Pulled(receiver))
     }
@@ -45,8 +53,6 @@ impl Direct for Ofi {
     fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
         self.shared.call().move_message(peer, source, target, What::Write, End::Sent(sender))
     }
-
-    fn deliver(&self, _peer: u32, _key: &Key, _last: u32, _message: &Outgoing<'_>) -> Delivery {
-        Delivery::Stream
-    }
 }
+
+impl SharedMemory for Ofi {}

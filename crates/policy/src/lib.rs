@@ -44,6 +44,7 @@ mod habit;
 mod lending;
 pub mod one_sided;
 mod order;
+pub mod pair;
 mod receive;
 mod rendezvous;
 mod round;

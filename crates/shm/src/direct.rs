@@ -16,11 +16,10 @@ use chunks::{copy_part, count_mapped};
 use deliver::{Filled, Way};
 use std::ops::Range;
 use tern_device::{
-    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Pull, Purpose, Run,
-    SpeculativeAddress,
+    Delivery, Direction, Group, Key, Memory, News, Outgoing, Pair, PairFacts, Pull, Purpose, Run, SharedMemory,
+    SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
-use tern_settings::Mechanism;
-use tern_tune::{By, FETCHED, FETCHED_FROM, FETCHED_SURELY, Placement, Transfer};
+use tern_tune::{By, Placement, Transfer};
 
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
@@ -43,68 +42,39 @@ impl Shm {
     }
 }
 
-impl Direct for Shm {
-    fn threshold(&self) -> usize {
-        THRESHOLD
-    }
-
-    fn packets_below(&self, peer: u32, shared: bool) -> usize {
+impl PairFacts for Shm {
+    fn pair(&self, peer: u32) -> Pair {
         if !self.is_home(peer) {
             // Nothing is published there.
-            return usize::MAX;
+            return Pair::default();
         }
-        // Two that share a core had better not have the kernel copy, and for them one copy is better than two.
-        match (self.is_crowded(), shared) {
-            (true, true) => return 0,
-            (true, false) => return usize::MAX,
-            (false, false) if !self.copies(peer) => return usize::MAX,
-            _ => {}
-        }
-        let placement = self.placement(peer);
-        self.direct.packets_below[usize::from(shared)].of(placement, || self.find_packets_below(placement, shared))
-    }
-
-    fn fetches(&self, peer: u32, len: usize, sure: bool) -> bool {
-        let most = if sure { FETCHED_SURELY } else { FETCHED };
-        (FETCHED_FROM as usize..=most).contains(&len)
-            && self.is_home(peer)
-            && !self.is_crowded()
-            && len >= self.packets_below(peer, true)
-    }
-
-    fn suits_both(&self, peer: u32, len: usize) -> bool {
-        self.is_home(peer) && len as u64 <= tern_tune::CACHED && self.direct.chooser.asked() == Mechanism::Auto
-    }
-
-    fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
-        let from = || {
-            let placement = self.placement(peer);
-            self.direct.kernel_from.of(placement, || self.find_kernel_from(placement))
-        };
-        if !self.is_home(peer) || self.is_crowded() || len < from() {
-            return Likely::No;
-        }
-        match (self.copies(peer), self.direct.chooser.asks_for_kernel()) {
-            (false, _) => Likely::No,
-            (true, true) => Likely::Yes,
-            (true, false) => Likely::Perhaps,
+        let (placement, lengths) = (self.placement(peer), &self.direct.lengths);
+        let (published_from, kernel_from) = lengths.of(placement, || self.find_lengths(placement));
+        let chooser = &self.direct.chooser;
+        Pair {
+            publishes: true,
+            crowded: self.is_crowded(),
+            published_from,
+            kernel_from,
+            asked: chooser.asked(),
+            kernel_from_is_asked: chooser.single_copy_is_asked(),
+            ..Pair::default()
         }
     }
 
-    fn set_ready_to_receive(&self, peer: u32, key: &Key, taken: u32) {
-        self.own_posted(peer).set_ready(key, taken);
+    fn window(&self, peer: u32) -> usize {
+        if self.is_home(peer) { self.direct.window } else { 0 }
     }
 
-    fn clear_ready_to_receive(&self, peer: u32) {
-        self.own_posted(peer).clear_ready();
-    }
-
-    fn is_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
-        self.becomes_ready_to_receive(peer, key, sent)
-    }
-
-    fn ahead(&self, peer: u32) -> usize {
-        if self.is_home(peer) { self.direct.ahead } else { 0 }
+    fn times(&self, members: &[u32], group: &Group) -> Option<Times> {
+        if !members.iter().all(|&member| self.is_home(member)) {
+            return None;
+        }
+        // It is over when the last one has copied.
+        let others = members.iter().filter(|&&member| member != self.me);
+        let placement = others.map(|&member| self.placement(member)).max().unwrap_or(Placement::L3);
+        let rooted = tern_tune::collective::Rooted { group: *group, cores: u64::from(self.cores()), placement };
+        Some(self.direct.chooser.times(&rooted))
     }
 
     #[inline]
@@ -113,126 +83,11 @@ impl Direct for Shm {
         self.learn(peer);
         waits
     }
+}
 
-    fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
-        self.locate_for(peer, memory, quiet, Purpose::Message)
-    }
-
-    fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
-        // A process of another job has another file, where the place would be somewhere else.
-        if memory.is_opaque() || !self.is_home(peer) {
-            memory
-        } else {
-            self.direct.access.locate(memory, quiet, purpose, self.placement(peer))
-        }
-    }
-
-    fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
-        self.direct.access.speculative_address(memory)
-    }
-
-    fn is_still(&self, memory: &Memory, place: u64) -> bool {
-        self.direct.access.is_still(memory, place)
-    }
-
-    fn demotions(&self) -> u32 {
-        self.direct.access.demotions()
-    }
-
-    fn keep_places(&self, more: bool) {
-        self.direct.access.keep_places(more);
-    }
-
-    fn give_back(&self, quiet: bool) {
-        self.direct.access.give_back(quiet);
-    }
-
-    fn allocate(&self, len: usize) -> Option<*mut u8> {
-        self.direct.access.heap().allocate(len).ok()
-    }
-
-    fn allocate_apart(&self, len: usize) -> Option<*mut u8> {
-        self.direct.access.heap().allocate_apart(len).ok()
-    }
-
-    unsafe fn free(&self, memory: *mut u8) -> bool {
-        // SAFETY: contract of this function.
-        unsafe { self.direct.access.heap().free(memory) }
-    }
-
-    fn shares_with(&self, peer: u32) -> bool {
-        self.is_home(peer)
-    }
-
-    fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
-        self.direct.access.heap().place(memory, len).map(|place| place.0)
-    }
-
-    fn view(&self, memory: &Memory) -> Option<*mut u8> {
-        self.direct.access.view(memory)
-    }
-
-    fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
-        fork::watch(self);
-        self.direct.access.pin(memory, len)
-    }
-
-    fn unpin(&self, range: &Range<usize>) {
-        self.direct.access.unpin(range);
-    }
-
-    fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
-        self.direct.access.map(place, len)
-    }
-
-    unsafe fn unmap(&self, address: *mut u8, len: usize) {
-        // SAFETY: contract of this function.
-        unsafe { tern_region::unmap(address, len) };
-    }
-
-    fn copies(&self, peer: u32) -> bool {
-        self.is_home(peer) && self.direct.access.kernel_copies_now(peer, self.segment.process(peer))
-    }
-
-    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
-        // SAFETY: contract of this function.
-        unsafe { self.direct.access.copy(peer, own, theirs, direction) }
-    }
-
-    fn advise(&self, members: &[u32], group: &Group) -> Advice {
-        if !members.iter().all(|&member| self.is_home(member)) {
-            return Advice::default();
-        }
-        // It is over when the last one has copied.
-        let others = members.iter().filter(|&&member| member != self.me);
-        let placement = others.map(|&member| self.placement(member)).max().unwrap_or(Placement::L3);
-        let group = tern_tune::collective::Group {
-            others: group.others as u64,
-            len: group.len as u64,
-            apart: group.apart,
-            writes: group.writes,
-            shared: group.shared,
-            cores: u64::from(self.cores()),
-            placement,
-        };
-        let advice = self.direct.chooser.advise(&group);
-        Advice { region: advice.region, sure: advice.sure }
-    }
-
-    fn is_there(&self, peer: u32) -> bool {
-        self.direct.access.is_there(peer, self.segment.process(peer))
-    }
-
-    fn fence_all(&self) -> bool {
-        self.fence_processes()
-    }
-
-    fn expose(&self, memory: *const u8, len: usize) {
-        self.direct.access.expose_for_all(memory, len);
-    }
-
-    fn cover(&self, memory: *const u8, len: usize) {
-        self.direct.access.cover_for_all(memory, len);
+impl TupleQueue for Shm {
+    fn threshold(&self) -> usize {
+        THRESHOLD
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
@@ -256,6 +111,10 @@ impl Direct for Shm {
         back
     }
 
+    fn retracts_freely(&self, peer: u32) -> bool {
+        self.is_home(peer)
+    }
+
     fn news_line(&self, peer: u32, of: News) -> Option<*const u8> {
         if !self.is_home(peer) {
             return None;
@@ -269,10 +128,6 @@ impl Direct for Shm {
             }
             News::Packet => Some(self.next_cell(peer)),
         }
-    }
-
-    fn retracts_freely(&self, peer: u32) -> bool {
-        self.is_home(peer)
     }
 
     #[inline]
@@ -311,49 +166,16 @@ impl Direct for Shm {
         self.own_posted(peer).raise(seen);
     }
 
-    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
-        if !self.is_home(peer) {
-            return Pull::No;
-        }
-        let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
-        match self.direct.chooser.pick(&situation) {
-            Transfer::Mapped { by } => {
-                let Some(from) = self.direct.access.view(source) else { return Pull::No };
-                let both = by == By::Both && !situation.crowded;
-                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
-                    return Pull::Joint(number);
-                }
-                let (len, lies) = (source.len.min(target.len), self.gauge(source, target));
-                // SAFETY: the sender waits with its memory until it is told; the target is the
-                // program's, which it leaves to the receive.
-                unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len, lies) };
-                count_mapped(len);
-                Pull::Done
-            }
-            Transfer::Cma { by } => {
-                let both = by == By::Both && !situation.crowded;
-                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
-                    return Pull::Joint(number);
-                }
-                let done = self.direct.access.read(peer, source, target);
-                self.learn(peer);
-                if done { Pull::Done } else { Pull::No }
-            }
-            Transfer::Eager | Transfer::Pipe => Pull::No,
-        }
+    fn set_ready_to_receive(&self, peer: u32, key: &Key, taken: u32) {
+        self.own_posted(peer).set_ready(key, taken);
     }
 
-    fn end_round(&self) {
-        self.direct.chooser.end_round();
-        self.direct.gauge.borrow_mut().end_round();
+    fn clear_ready_to_receive(&self, peer: u32) {
+        self.own_posted(peer).clear_ready();
     }
 
-    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
-        self.copies(peer) && self.direct.access.read(peer, source, target)
-    }
-
-    fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
-        self.take_part(peer, source, number, sender)
+    fn is_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        self.becomes_ready_to_receive(peer, key, sent)
     }
 
     #[inline]
@@ -365,7 +187,9 @@ impl Direct for Shm {
         let Some((slot, _)) = self.find(peer, posted, key, last, len) else { return false };
         // Who waits for a message into private memory had better get it in packets.
         let waits = self.segment.process(peer).occupation() == Occupation::Waits;
-        !(waits && posted.target(slot).place == 0 && len < self.packets_below(peer, false) as u64)
+        !(waits
+            && posted.target(slot).place == 0
+            && len < self.pair(peer).packets_below(false, || self.copies(peer)) as u64)
     }
 
     #[inline]
@@ -399,5 +223,155 @@ impl Direct for Shm {
                 Delivery::Packets { receiver: posted.receiver(slot), room: posted.target(slot).len }
             }
         }
+    }
+}
+
+impl SingleCopy for Shm {
+    fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+        self.locate_for(peer, memory, quiet, Purpose::Message)
+    }
+
+    fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
+        // A process of another job has another file, where the place would be somewhere else.
+        if memory.is_opaque() || !self.is_home(peer) {
+            memory
+        } else {
+            self.direct.access.locate(memory, quiet, purpose, self.placement(peer))
+        }
+    }
+
+    fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
+        self.direct.access.speculative_address(memory)
+    }
+
+    fn is_still(&self, memory: &Memory, place: u64) -> bool {
+        self.direct.access.is_still(memory, place)
+    }
+
+    fn demotions(&self) -> u32 {
+        self.direct.access.demotions()
+    }
+
+    fn keep_places(&self, more: bool) {
+        self.direct.access.keep_places(more);
+    }
+
+    fn give_back(&self, quiet: bool) {
+        self.direct.access.give_back(quiet);
+    }
+
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        if !self.is_home(peer) {
+            return Pull::No;
+        }
+        let situation = self.situation(peer, tern_tune::Stage::Requested, source, target);
+        match self.direct.chooser.pick(&situation) {
+            Transfer::Mapped { by } => {
+                let Some(from) = self.direct.access.view(source) else { return Pull::No };
+                let both = by == By::Both && !situation.crowded;
+                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
+                    return Pull::Joint(number);
+                }
+                let (len, lies) = (source.len.min(target.len), self.gauge(source, target));
+                // SAFETY: the sender waits with its memory until it is told; the target is the
+                // program's, which it leaves to the receive.
+                unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len, lies) };
+                count_mapped(len);
+                Pull::Done
+            }
+            Transfer::Cma { by } => {
+                let both = by == By::Both && !situation.crowded;
+                if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
+                    return Pull::Joint(number);
+                }
+                let done = self.direct.access.read(peer, source, target);
+                self.learn(peer);
+                if done { Pull::Done } else { Pull::No }
+            }
+            Transfer::Eager | Transfer::Pipe => Pull::No,
+        }
+    }
+
+    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        self.copies(peer) && self.direct.access.read(peer, source, target)
+    }
+
+    fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
+        self.take_part(peer, source, number, sender)
+    }
+
+    fn end_round(&self) {
+        self.direct.chooser.end_round();
+        self.direct.gauge.borrow_mut().end_round();
+    }
+}
+
+impl SharedMemory for Shm {
+    fn allocate(&self, len: usize) -> Option<*mut u8> {
+        self.direct.access.heap().allocate(len).ok()
+    }
+
+    fn allocate_apart(&self, len: usize) -> Option<*mut u8> {
+        self.direct.access.heap().allocate_apart(len).ok()
+    }
+
+    unsafe fn free(&self, memory: *mut u8) -> bool {
+        // SAFETY: contract of this function.
+        unsafe { self.direct.access.heap().free(memory) }
+    }
+
+    fn shares_with(&self, peer: u32) -> bool {
+        self.is_home(peer)
+    }
+
+    fn place(&self, memory: *const u8, len: usize) -> Option<u64> {
+        self.direct.access.heap().place(memory, len).map(|place| place.0)
+    }
+
+    fn view(&self, memory: &Memory) -> Option<*mut u8> {
+        self.direct.access.view(memory)
+    }
+
+    fn map(&self, place: u64, len: usize) -> Option<*mut u8> {
+        self.direct.access.map(place, len)
+    }
+
+    unsafe fn unmap(&self, address: *mut u8, len: usize) {
+        // SAFETY: contract of this function.
+        unsafe { tern_region::unmap(address, len) };
+    }
+
+    fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
+        fork::watch(self);
+        self.direct.access.pin(memory, len)
+    }
+
+    fn unpin(&self, range: &Range<usize>) {
+        self.direct.access.unpin(range);
+    }
+
+    fn expose(&self, memory: *const u8, len: usize) {
+        self.direct.access.expose_for_all(memory, len);
+    }
+
+    fn cover(&self, memory: *const u8, len: usize) {
+        self.direct.access.cover_for_all(memory, len);
+    }
+
+    fn copies(&self, peer: u32) -> bool {
+        self.is_home(peer) && self.direct.access.kernel_copies_now(peer, self.segment.process(peer))
+    }
+
+    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
+        // SAFETY: contract of this function.
+        unsafe { self.direct.access.copy(peer, own, theirs, direction) }
+    }
+
+    fn is_there(&self, peer: u32) -> bool {
+        self.direct.access.is_there(peer, self.segment.process(peer))
+    }
+
+    fn fence_all(&self) -> bool {
+        self.fence_processes()
     }
 }

@@ -1,7 +1,7 @@
 //! What TERN_EXPLAIN prints.
 
 use crate::state::Shm;
-use tern_device::Direct;
+use tern_device::TupleQueue;
 use tern_tune::{Facts, Placement};
 
 impl Shm {

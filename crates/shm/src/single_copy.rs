@@ -38,7 +38,7 @@ struct Exposed {
     windows: RefCell<Vec<Range<usize>>>,
     /// No transfer was under way when the last one began.
     quiet: Cell<bool>,
-    /// See [`Direct::keep_places`](tern_device::Direct::keep_places).
+    /// See [`tern_device::SingleCopy::keep_places`].
     places: Cell<u32>,
 }
 
@@ -185,13 +185,13 @@ impl RegionAccess {
         self.promoter.borrow().demotions()
     }
 
-    /// See [`Direct::keep_places`](tern_device::Direct::keep_places).
+    /// See [`tern_device::SingleCopy::keep_places`].
     pub fn keep_places(&self, more: bool) {
         let places = &self.exposed.places;
         places.set(if more { places.get() + 1 } else { places.get() - 1 });
     }
 
-    /// See [`Direct::give_back`](tern_device::Direct::give_back).
+    /// See [`tern_device::SingleCopy::give_back`].
     pub fn give_back(&self, quiet: bool) {
         self.exposed.quiet.set(quiet);
         self.promoter.borrow_mut().give_back();

@@ -9,9 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tern_policy::Gauge;
 use tern_tune::{ByPlacement, Chooser, Costs, Places, Recency};
 
-/// Longest message that goes without asking to a peer that waits: for longer ones the handshake does not count.
-const MOST_AHEAD: usize = 512 << 10;
-
 /// What this process has published and what it delivers.
 pub struct Transfers {
     pub access: RegionAccess,
@@ -31,12 +28,10 @@ pub struct Transfers {
     pub posted: Vec<AtomicBool>,
     /// Valgrind wants to know what peers write.
     pub checked: bool,
-    /// See [`tern_device::Direct::ahead`].
-    pub ahead: usize,
-    /// See [`tern_device::Direct::packets_below`]: of private memory, of shared memory.
-    pub packets_below: [ByPlacement<usize>; 2],
-    /// From which length on see [`tern_device::Direct::suits_kernel`].
-    pub kernel_from: ByPlacement<usize>,
+    /// See [`tern_device::PairFacts::window`].
+    pub window: usize,
+    /// By placement: from which lengths on receives are published, in private and in shared memory, and the kernel's copy may be sooner.
+    pub lengths: ByPlacement<([usize; 2], usize)>,
     /// Of own memory.
     pub recency: RefCell<Recency>,
     pub pending: RefCell<Vec<Pending>>,
@@ -56,10 +51,10 @@ pub struct Pending {
 }
 
 impl Transfers {
-    /// `ahead`: the bytes that a ring takes while its receiver takes none of them, or somewhat fewer.
-    pub fn new(access: RegionAccess, chooser: Rc<Chooser>, processes: u32, ahead: usize) -> Transfers {
+    /// `window`: the bytes that a ring takes while its receiver takes none of them, or somewhat fewer.
+    pub fn new(access: RegionAccess, chooser: Rc<Chooser>, processes: u32, window: usize) -> Transfers {
         Transfers {
-            ahead: ahead.min(MOST_AHEAD),
+            window,
             chooser,
             hits: vec![Cell::new(false); processes as usize],
             waits: vec![Cell::new(false); processes as usize],
@@ -70,8 +65,7 @@ impl Transfers {
             published: RefCell::default(),
             posted: (0..processes).map(|_| AtomicBool::new(false)).collect(),
             checked: memcheck::is_running(),
-            packets_below: Default::default(),
-            kernel_from: ByPlacement::default(),
+            lengths: ByPlacement::default(),
             recency: RefCell::default(),
             pending: RefCell::default(),
             gauge: RefCell::default(),

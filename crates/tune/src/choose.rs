@@ -267,8 +267,6 @@ pub struct Choice {
 
 /// Predictions are wrong by this factor at most; what is dearer by more is not tried.
 const DOUBT: f64 = 2.5;
-/// The longest messages that the caches of two cores hold with what else they have.
-pub const CACHED: u64 = 512 << 10;
 /// The same where a message could go at once, for it costs something to find out.
 const CLOSE: f64 = 1.5;
 impl Choice {
@@ -309,10 +307,7 @@ impl Choice {
     }
 }
 
-/// Shortest message that a receiver which waits fetches alone out of memory that it sees: shorter ones are as soon there in packets.
-pub const FETCHED_FROM: u64 = 8 << 10;
-
-/// The same of private memory, by the kernel: what is one packet is as soon there.
+/// Shortest message between private memories that a receiver which waits has the kernel copy alone: what is one packet is as soon there.
 pub const FETCHED_BY_KERNEL_FROM: u64 = 12 << 10;
 
 /// Whether a receiver that waits for a message between private memories may have it sooner if the kernel copies it for this process

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use tern_policy::pair::Group;
 use tern_settings::Mechanism;
 
-use crate::collective::Group;
+use crate::collective::Rooted;
 use crate::explain::bytes;
 use crate::single_copy::{ROOTED, SharedCache, among_all, between_two};
 use crate::{Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
@@ -29,12 +30,12 @@ fn of_messages(costs: &Costs, placement: Placement, warmth: Warmth) -> Option<u6
 }
 
 /// The same of a collective with a root: the region is cheaper.
-fn of_collective(costs: &Costs, group: Group) -> Option<u64> {
-    from(|len| group_of(group, len).by_region(costs) < group_of(group, len).through_lines(costs))
-}
-
-fn group_of(group: Group, len: u64) -> Group {
-    Group { len, ..group }
+fn of_collective(costs: &Costs, rooted: Rooted) -> Option<u64> {
+    from(|len| {
+        let group = Group { len: len as usize, ..rooted.group };
+        let rooted = Rooted { group, ..rooted };
+        rooted.by_region(costs) < rooted.through_lines(costs)
+    })
 }
 
 /// A table: for each placement and pattern from how many bytes on one copy by the kernel is better than two. `cache`: what cores that
@@ -68,8 +69,10 @@ pub fn compare(costs: &Costs, placements: &[Placement], cache: Option<SharedCach
         row("message", between_two(placement, cache), messages);
         for processes in PROCESSES {
             let others = processes - 1;
-            let group =
-                |others, apart, writes| Group { others, len: 0, apart, writes, shared: false, cores, placement };
+            let group = |others: u64, apart, writes| {
+                let group = Group { others: others as usize, len: 0, apart, writes, shared: false };
+                Rooted { group, cores, placement }
+            };
             let mut row =
                 |pattern: String, rule, group| row(&pattern, rule, [Some(shown(of_collective(costs, group))), None]);
             row(format!("broadcast to {others}"), ROOTED, group(others, false, false));

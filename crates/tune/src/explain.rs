@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use tern_policy::pair::{Advice, Group};
 use tern_settings::Mechanism;
 
 use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
-use crate::collective::{Advice, Group};
+use crate::collective::Rooted;
 use crate::{Costs, Placement, Situation, Stage, Thresholds, Transfer, Warmth, choose};
 
 /// What is the same for all messages between two processes.
@@ -156,24 +157,19 @@ fn regions(text: &mut String, costs: &Costs, facts: &Facts) {
     for len in SIZES.into_iter().filter(|&len| len >= 16 << 10) {
         let _ = write!(text, "{:>8}", bytes(len));
         for (apart, writes) in [(false, false), (true, false), (true, true)] {
-            let group = Group {
-                others: facts.members - 1,
-                len,
-                apart,
-                writes,
-                shared: false,
-                cores: facts.cores,
-                placement: facts.placement,
-            };
+            let group = Group { others: facts.members as usize - 1, len: len as usize, apart, writes, shared: false };
+            let times = Rooted { group, cores: facts.cores, placement: facts.placement }.times(costs);
             let possible = if writes { facts.push } else { facts.pull };
-            let advice = if possible { group.advise(costs, facts.asked) } else { Advice { region: false, sure: true } };
+            let advice = match possible {
+                true => times.advise(facts.asked, &group),
+                false => Advice { region: false, sure: true },
+            };
             let figure = |ns: f64, better: bool| {
                 let mark = if better { "*" } else { "" };
                 format!("{mark}{:.1}{}", ns / 1000.0, if advice.sure { "" } else { "?" })
             };
-            let (lines, region) = (group.through_lines(costs), group.by_region(costs));
-            let region = if possible { figure(region, advice.region) } else { "-".into() };
-            let _ = write!(text, "{:>12}{region:>12}", figure(lines, !advice.region));
+            let region = if possible { figure(times.region, advice.region) } else { "-".into() };
+            let _ = write!(text, "{:>12}{region:>12}", figure(times.lines, !advice.region));
         }
         text.push('\n');
     }

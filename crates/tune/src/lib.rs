@@ -23,7 +23,7 @@ mod thresholds;
 mod warmth;
 
 pub use calibrate::{Calibration, calibrate};
-pub use choose::{By, CACHED, CMA_BOTH_FROM, Choice, FETCHED_FROM, Situation, Stage, Transfer, choose, cma_chunk};
+pub use choose::{By, CMA_BOTH_FROM, Choice, Situation, Stage, Transfer, choose, cma_chunk};
 pub use compare::compare;
 pub use costs::{ByPlacement, Costs, Mover, Pace, Placement, Warmth};
 pub use curve::Curve;
@@ -33,5 +33,5 @@ pub use place::{Places, placements};
 pub use store::load;
 pub use table::Chooser;
 pub use tern_settings::Mechanism;
-pub use thresholds::{FETCHED, FETCHED_SURELY, Thresholds};
+pub use thresholds::Thresholds;
 pub use warmth::Recency;

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use tern_node::clock;
+use tern_policy::pair::{Bound, Times};
 use tern_policy::{Rounds, Trial, rules};
 use tern_settings::Mechanism;
 
-use crate::collective::{Advice, Group};
+use crate::collective::Rooted;
 use crate::single_copy::SingleCopy;
 use crate::sizes::{CLASSES, block_class, class, rounded};
 use crate::thresholds::{SMALLEST, Thresholds};
@@ -96,25 +97,19 @@ impl Chooser {
         self.single_copy().message(placement).filter(|_| asked).map(|from| from.max(SMALLEST))
     }
 
-    /// Whether the user has asked for the kernel's copy, as far as it is possible and the message long enough.
-    pub fn asks_for_kernel(&self) -> bool {
-        match self.asked {
-            Mechanism::Auto => self.single_copy().is_asked,
-            asked => matches!(asked, Mechanism::Cma | Mechanism::Module),
-        }
+    /// Whether [`Chooser::kernel_fetches_from`] is the user's word, where no mechanism is asked for.
+    pub fn single_copy_is_asked(&self) -> bool {
+        self.single_copy().is_asked
     }
 
-    /// Whether members of a collective had better copy once: [`Group::advise`], and what a length says of private memory. By the
-    /// rule both ways are tried, where there is a root.
-    pub fn advise(&self, group: &Group) -> Advice {
+    /// How long such a collective takes by each way, and which length decides instead of that, if one does.
+    pub fn times(&self, rooted: &Rooted) -> Times {
         let single_copy = self.single_copy();
-        let holds = single_copy.are_collectives_asked || group.others > 1;
-        match single_copy.collectives {
-            Some(from) if self.asked == Mechanism::Auto && !group.shared && holds => {
-                Advice { region: group.len >= from, sure: single_copy.are_collectives_asked }
-            }
-            _ => group.advise(self.costs(), self.asked),
-        }
+        let length = |from: u64| usize::try_from(from).unwrap_or(usize::MAX);
+        let bound = single_copy
+            .collectives
+            .map(|from| Bound { from: length(from), is_asked: single_copy.are_collectives_asked });
+        Times { bound, ..rooted.times(self.costs()) }
     }
 
     /// How to move a message. Sizes and blocks are rounded to their class first, see
@@ -229,6 +224,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{By, Curve, Mover};
     use std::collections::HashMap;
+    use tern_policy::pair::Group;
 
     /// One copy from 64 KiB on: by the rule, or asked for.
     fn bounded(is_asked: bool) -> Chooser {
@@ -258,7 +254,7 @@ pub(crate) mod tests {
         assert_eq!(asked.kernel_fetches_from(Placement::L3), 64 << 10);
         let below = |eager| asked.packets_below(Placement::L3, false, true, eager);
         assert_eq!([below(1 << 20), below(32 << 10)], [64 << 10, u64::MAX]);
-        assert!(asked.asks_for_kernel() && !bounded(false).asks_for_kernel());
+        assert!(asked.single_copy_is_asked() && !bounded(false).single_copy_is_asked());
         // A rule is where trials begin.
         let plain = Chooser::new(Costs::default, Mechanism::Auto);
         let both = [&plain, &bounded(false)].map(|one| one.kernel_fetches_from(Placement::L3));
@@ -266,22 +262,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_length_of_collectives_is_of_private_memory_and_sure_if_asked_for() {
-        let group = Group {
-            others: 3,
-            len: 64 << 10,
-            apart: false,
-            writes: false,
-            shared: false,
-            cores: 4,
-            placement: Placement::L3,
-        };
-        assert_eq!(bounded(true).advise(&group), Advice { region: true, sure: true });
-        assert_eq!(bounded(true).advise(&Group { len: 60 << 10, ..group }), Advice { region: false, sure: true });
-        assert_eq!(bounded(false).advise(&group), Advice { region: true, sure: false });
-        let costs = Costs::default();
-        for other in [Group { shared: true, ..group }, Group { others: 1, ..group }] {
-            assert_eq!(bounded(false).advise(&other), other.advise(&costs, Mechanism::Auto));
+    fn times_of_a_collective_tell_the_length_that_decides_instead() {
+        let group = Group { others: 3, len: 64 << 10, apart: false, writes: false, shared: false };
+        let rooted = Rooted { group, cores: 4, placement: Placement::L3 };
+        let plain = Chooser::new(Costs::default, Mechanism::Auto).times(&rooted);
+        assert_eq!(plain, rooted.times(&Costs::default()));
+        for is_asked in [true, false] {
+            let bound = Some(Bound { from: 64 << 10, is_asked });
+            assert_eq!(bounded(is_asked).times(&rooted), Times { bound, ..plain });
         }
     }
 

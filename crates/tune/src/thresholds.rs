@@ -2,21 +2,16 @@
 
 use std::ops::RangeInclusive;
 
+use tern_policy::pair::{FETCHED, FETCHED_FROM, FETCHED_SURELY};
 use tern_settings::Mechanism;
 
-use crate::choose::{FETCHED_BY_KERNEL_FROM, FETCHED_FROM, choose, may_fetch_by_kernel};
+use crate::choose::{FETCHED_BY_KERNEL_FROM, choose, may_fetch_by_kernel};
 use crate::sizes::rounded;
 use crate::{Choice, Costs, Placement, Situation, Stage};
 
 /// The smallest message that could go otherwise than in packets, and one from which on nothing changes.
 pub(crate) const SMALLEST: u64 = 4 << 10;
 const LARGEST: u64 = 16 << 20;
-
-/// The longest message that a receiver which waits had better copy alone out of memory that it sees: of longer ones two processes copy so
-/// much more than one that they have time to ask the kernel where their memory lies.
-pub const FETCHED: usize = 64 << 10;
-/// The longest where the kernel need not be asked.
-pub const FETCHED_SURELY: usize = 32 << 10;
 
 /// What the thresholds of one class of placement follow from.
 #[derive(Clone, Copy)]
@@ -69,7 +64,7 @@ impl Thresholds<'_> {
     pub fn fetched(&self, sure: bool) -> RangeInclusive<usize> {
         let most = if sure { FETCHED_SURELY } else { FETCHED };
         let least = self.packets_below(true, false, most as u64);
-        usize::try_from(least).unwrap_or(usize::MAX).max(FETCHED_FROM as usize)..=most
+        usize::try_from(least).unwrap_or(usize::MAX).max(FETCHED_FROM)..=most
     }
 }
 

@@ -1,7 +1,7 @@
 //! Published receives and single copies: memory is registered with the HCA, and moved by it.
 
 use crate::device::Verbs;
-use tern_device::{Delivery, Direct, Key, Memory, Outgoing, Pull, Recall};
+use tern_device::{Delivery, Key, Memory, Outgoing, PairFacts, Pull, Recall, SharedMemory, SingleCopy, TupleQueue};
 
 impl Verbs {
     /// Receives are published in queues of the card.
@@ -10,17 +10,11 @@ impl Verbs {
     }
 }
 
-impl Direct for Verbs {
+impl PairFacts for Verbs {}
+
+impl TupleQueue for Verbs {
     fn threshold(&self) -> usize {
         self.channels.settings.direct
-    }
-
-    fn locate(&self, _peer: u32, memory: Memory, _quiet: bool) -> Memory {
-        self.channels.registered.locate(memory)
-    }
-
-    fn release(&self, memory: &Memory) {
-        self.channels.registered.release(memory);
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
@@ -65,14 +59,6 @@ impl Direct for Verbs {
         }
     }
 
-    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
-        self.moves.fetch(&self.channels, peer, source, target, receiver)
-    }
-
-    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
-        self.moves.put(&self.channels, peer, source, target, sender)
-    }
-
     fn copies_up_to(&self, _peer: u32) -> usize {
         self.channels.settings.tuple_copy
     }
@@ -87,3 +73,23 @@ impl Direct for Verbs {
         }
     }
 }
+
+impl SingleCopy for Verbs {
+    fn locate(&self, _peer: u32, memory: Memory, _quiet: bool) -> Memory {
+        self.channels.registered.locate(memory)
+    }
+
+    fn release(&self, memory: &Memory) {
+        self.channels.registered.release(memory);
+    }
+
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        self.moves.fetch(&self.channels, peer, source, target, receiver)
+    }
+
+    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
+        self.moves.put(&self.channels, peer, source, target, sender)
+    }
+}
+
+impl SharedMemory for Verbs {}

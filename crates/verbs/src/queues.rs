@@ -101,7 +101,7 @@ impl Queues {
 
     // ---- the receiver
 
-    /// See [`tern_device::Direct::publish`].
+    /// See [`tern_device::TupleQueue::publish`].
     pub fn publish(
         &self, channels: &Channels, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
     ) -> Option<u32> {
@@ -158,7 +158,7 @@ impl Queues {
         Some(())
     }
 
-    /// See [`tern_device::Direct::retract`].
+    /// See [`tern_device::TupleQueue::retract`].
     pub fn retract(&self, peer: u32, slot: u32) {
         if let Some(pair) = self.pair(peer) {
             pair.receiving.borrow_mut().retract(slot);
@@ -166,7 +166,7 @@ impl Queues {
         }
     }
 
-    /// See [`tern_device::Direct::recall`].
+    /// See [`tern_device::TupleQueue::recall`].
     pub fn recall(&self, channels: &Channels, peer: u32, slot: u32) -> Recall {
         let Some(pair) = self.pair(peer) else { return Recall::Won };
         let recall = pair.receiving.borrow_mut().recall(slot);
@@ -174,7 +174,7 @@ impl Queues {
         recall
     }
 
-    /// See [`tern_device::Direct::raise`].
+    /// See [`tern_device::TupleQueue::raise`].
     pub fn raise(&self, peer: u32, seen: u32) {
         if let Some(pair) = self.pair(peer) {
             pair.receiving.borrow_mut().seen = seen;
@@ -194,7 +194,7 @@ impl Queues {
 
     // ---- the sender
 
-    /// See [`tern_device::Direct::deliver`].
+    /// See [`tern_device::TupleQueue::deliver`].
     ///
     /// # Safety
     /// The memory of the message can be read.

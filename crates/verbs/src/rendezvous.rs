@@ -148,7 +148,7 @@ fn bytes(segments: &[Segment]) -> u64 {
 }
 
 impl Moves {
-    /// [`tern_device::Direct::pull`].
+    /// [`tern_device::SingleCopy::pull`].
     pub(crate) fn fetch(
         &self, channels: &Channels, peer: u32, source: &Memory, target: &Memory, receiver: u32,
     ) -> Pull {
@@ -166,7 +166,7 @@ impl Moves {
         Pull::Pending
     }
 
-    /// [`tern_device::Direct::push`].
+    /// [`tern_device::SingleCopy::push`].
     pub(crate) fn put(&self, channels: &Channels, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
         let len = source.len.min(target.len);
         let Some(own) = channels.registered.local_key(source) else { return Pull::No };

@@ -119,7 +119,7 @@ impl Tuples {
 
     // ---- the receiver
 
-    /// See [`tern_device::Direct::publish`].
+    /// See [`tern_device::TupleQueue::publish`].
     pub fn publish(
         &self, channels: &Channels, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32,
     ) -> Option<u32> {
@@ -138,12 +138,12 @@ impl Tuples {
         Some(slot)
     }
 
-    /// See [`tern_device::Direct::retract`].
+    /// See [`tern_device::TupleQueue::retract`].
     pub fn retract(&self, peer: u32, slot: u32) -> bool {
         self.pair(peer).is_none_or(|pair| pair.published.borrow_mut().publications.retract(slot))
     }
 
-    /// See [`tern_device::Direct::recall`].
+    /// See [`tern_device::TupleQueue::recall`].
     pub fn recall(&self, channels: &Channels, peer: u32, slot: u32) -> Recall {
         let Some(pair) = self.pair(peer) else { return Recall::Won };
         {
@@ -165,14 +165,14 @@ impl Tuples {
         Recall::Asked
     }
 
-    /// See [`tern_device::Direct::forget`].
+    /// See [`tern_device::TupleQueue::forget`].
     pub fn forget(&self, peer: u32, slot: u32) {
         if let Some(pair) = self.pair(peer) {
             pair.published.borrow_mut().publications.forget(slot);
         }
     }
 
-    /// See [`tern_device::Direct::raise`]. It is told with the next receive that is published, or at the end of
+    /// See [`tern_device::TupleQueue::raise`]. It is told with the next receive that is published, or at the end of
     /// the poll ([`Tuples::progress`]).
     pub fn raise(&self, peer: u32, seen: u32) {
         if let Some(pair) = self.pair(peer) {
@@ -197,7 +197,7 @@ impl Tuples {
 
     // ---- the sender
 
-    /// See [`tern_device::Direct::deliver`].
+    /// See [`tern_device::TupleQueue::deliver`].
     ///
     /// # Safety
     /// The memory of the message can be read.

@@ -97,11 +97,18 @@ impl State {
         self.transfers.len() == 1 + own && !self.expecting
     }
 
+    /// See [`tern_policy::pair::Pair::packets_below`].
+    #[inline]
+    pub(super) fn packets_below(&self, peer: Proc, shared: bool) -> usize {
+        let direct = self.direct();
+        direct.pair(peer).packets_below(shared, || direct.copies(peer))
+    }
+
     /// Whether a receive of `len` bytes from `peer`, or a message to it, had better go in packets without asking while both wait,
     /// into memory that is `shared`, or not.
     #[inline]
     pub(super) fn suits_packets(&self, peer: Proc, len: usize, shared: bool) -> bool {
-        len <= self.waiting_limit(peer) && len < self.direct().packets_below(peer, shared)
+        len <= self.waiting_limit(peer) && len < self.packets_below(peer, shared)
     }
 
     // ---- sending

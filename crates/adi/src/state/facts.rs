@@ -3,7 +3,7 @@
 use super::State;
 use super::direct::key;
 use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
-use tern_mcm::{Direct, Lending, Likely, Memory, SpeculativeAddress};
+use tern_mcm::{Direct, Lending, Memory, SpeculativeAddress};
 use tern_policy::{
     self as policy, Along, Copied, Facts, Hope, Locate, Look, Message, Purpose, RecvFacts, RecvLook, Source, ZeroCopy,
     rules,
@@ -86,7 +86,7 @@ impl Look for Sending<'_> {
     }
 
     fn suits_one_copy(&mut self) -> bool {
-        self.data.len() >= self.direct().packets_below(self.to, true)
+        self.data.len() >= self.state.packets_below(self.to, true)
     }
 
     fn finds_receive(&mut self) -> bool {
@@ -120,15 +120,11 @@ impl Look for Sending<'_> {
     }
 
     fn suits_kernel(&mut self) -> tern_policy::Likely {
-        match self.direct().suits_kernel(self.to, self.data.len()) {
-            Likely::No => tern_policy::Likely::No,
-            Likely::Perhaps => tern_policy::Likely::Perhaps,
-            Likely::Yes => tern_policy::Likely::Yes,
-        }
+        self.state.suits_kernel(self.to, self.data.len())
     }
 
     fn suits_both(&mut self) -> bool {
-        self.direct().suits_both(self.to, self.data.len())
+        self.direct().pair(self.to).suits_both(self.data.len())
     }
 
     fn tries(&mut self, along: Along, copied: Copied) -> bool {
@@ -210,7 +206,7 @@ impl RecvLook for Receiving<'_> {
     }
 
     fn suits_kernel(&mut self) -> bool {
-        self.state.direct().suits_kernel(self.from, self.data.len()) != Likely::No
+        self.state.suits_kernel(self.from, self.data.len()) != policy::Likely::No
     }
 
     fn presumed(&mut self) -> Option<bool> {

@@ -68,10 +68,16 @@ impl Fetching {
 }
 
 impl State {
-    /// [`tern_mcm::Direct::fetches`], of messages that would go without asking.
+    /// [`tern_policy::pair::Pair::fetches`], of messages that would go without asking.
     #[inline]
     pub(super) fn suits_fetching(&self, peer: Proc, len: usize, sure: bool) -> bool {
-        len <= self.eager_limit(peer) && self.direct().fetches(peer, len, sure)
+        len <= self.eager_limit(peer) && self.direct().pair(peer).fetches(len, sure)
+    }
+
+    /// See [`tern_policy::pair::Pair::suits_kernel`].
+    pub(super) fn suits_kernel(&self, peer: Proc, len: usize) -> policy::Likely {
+        let direct = self.direct();
+        direct.pair(peer).suits_kernel(len, || direct.copies(peer))
     }
 
     // ---- the sender

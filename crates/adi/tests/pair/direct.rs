@@ -4,7 +4,11 @@
 use crate::network::Port;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
-use tern_device::{Delivery, Direct, Key, Likely, Memory, Outgoing, Pull, Recall, Sink, SpeculativeAddress};
+use tern_device::{
+    Delivery, Key, Memory, Outgoing, Pair, PairFacts, Pull, Recall, SharedMemory, SingleCopy, Sink, SpeculativeAddress,
+    TupleQueue,
+};
+use tern_settings::Mechanism;
 
 thread_local! {
     /// For each buffer that was located: whether its engine said that nothing else is under way.
@@ -17,6 +21,8 @@ thread_local! {
     pub static TAKEN: Cell<u32> = const { Cell::new(0) };
     /// All processes wait.
     pub static WAITING: Cell<bool> = const { Cell::new(false) };
+    /// Questions about pairs.
+    static ASKED: Cell<u32> = const { Cell::new(0) };
     /// Keys that were given for memory and are not released, and the last one.
     static KEYS: RefCell<(HashSet<u64>, u64)> = RefCell::default();
 }
@@ -164,70 +170,35 @@ pub fn look(port: &Port, sink: &mut dyn Sink) -> usize {
     ended
 }
 
-impl Direct for Port {
-    fn threshold(&self) -> usize {
-        THRESHOLD
+impl PairFacts for Port {
+    fn pair(&self, _peer: u32) -> Pair {
+        // Any two answers may differ; the rest of the world goes on as it would without the question.
+        let asked = ASKED.replace(ASKED.get().wrapping_add(1));
+        let some = |least: usize| if asked.is_multiple_of(2) { least } else { usize::MAX };
+        let asked = if asked.is_multiple_of(3) { Mechanism::Auto } else { Mechanism::Cma };
+        Pair {
+            publishes: true,
+            published_from: [usize::MAX, FETCHED],
+            kernel_from: some(FETCHED),
+            fetched_from: FETCHED,
+            fetched_to: [usize::MAX; 2],
+            asked,
+            ..Pair::default()
+        }
     }
 
-    fn ahead(&self, _peer: u32) -> usize {
+    fn window(&self, _peer: u32) -> usize {
         AHEAD
     }
 
     fn is_waiting(&self, _peer: u32, _len: usize) -> bool {
         WAITING.get()
     }
+}
 
-    fn fetches(&self, _peer: u32, len: usize, _sure: bool) -> bool {
-        len >= FETCHED
-    }
-
-    fn suits_both(&self, _peer: u32, _len: usize) -> bool {
-        self.chance(2)
-    }
-
-    fn suits_kernel(&self, _peer: u32, len: usize) -> Likely {
-        match len >= FETCHED && self.chance(2) {
-            true if self.chance(2) => Likely::Yes,
-            true => Likely::Perhaps,
-            false => Likely::No,
-        }
-    }
-
-    fn is_ready_to_receive(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
-        WAITING.get()
-    }
-
-    fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
-        assert!(memory.is_dense(), "it cannot be in one place");
-        (!self.chance(4)).then(|| {
-            let place = if self.chance(2) { RIGHT } else { WRONG };
-            SpeculativeAddress { place, sure: place == RIGHT && self.chance(2) }
-        })
-    }
-
-    fn is_still(&self, _memory: &Memory, place: u64) -> bool {
-        place == RIGHT
-    }
-
-    fn shares_with(&self, _peer: u32) -> bool {
-        true
-    }
-
-    fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
-        QUIET.with_borrow_mut(|all| all.push(quiet));
-        if memory.is_opaque() || self.chance(3) {
-            return memory;
-        }
-        KEYS.with_borrow_mut(|(live, last)| {
-            *last += 1;
-            live.insert(*last);
-            Memory { key: *last, ..memory }
-        })
-    }
-
-    fn release(&self, memory: &Memory) {
-        let live = KEYS.with_borrow_mut(|(live, _)| live.remove(&memory.key));
-        assert!(live, "released twice, or without a key");
+impl TupleQueue for Port {
+    fn threshold(&self) -> usize {
+        THRESHOLD
     }
 
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
@@ -309,13 +280,73 @@ impl Direct for Port {
         self.board(self.me(), peer, |board| board.seen = seen);
     }
 
-    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
-        assert!(source.is_dense() && target.is_dense() && source.place == 0, "the kernel knows addresses");
-        let can = !self.is_cut_from(peer) && !self.chance(4);
-        if can {
-            copy(source, target);
+    fn is_ready_to_receive(&self, _peer: u32, _key: &Key, _sent: u32) -> bool {
+        WAITING.get()
+    }
+
+    fn is_awaited(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> bool {
+        !(WAITING.get() && self.chance(2))
+    }
+
+    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+        let Outgoing { source, sender, .. } = *message;
+        if self.chance(4) {
+            return Delivery::Stream;
         }
-        can
+        if self.is_cut_from(peer) {
+            return Delivery::Pending;
+        }
+        let (at_once, later) = (self.chance(3), self.chance(2));
+        self.board(peer, self.me(), |board| {
+            let seen = board.seen;
+            let open = |receive: &&mut Published| receive.stage == Stage::Open && receive.key == *key;
+            let Some(receive) = board.receives.iter_mut().find(open) else { return Delivery::Stream };
+            if (seen.wrapping_sub(last) as i32) < 0 {
+                return Delivery::Stream;
+            }
+            if source.is_opaque() || receive.target.is_opaque() || (!at_once && !later) {
+                receive.stage = Stage::Packets;
+                return Delivery::Packets { receiver: receive.receiver, room: receive.target.len };
+            }
+            if later {
+                receive.stage = Stage::Pending(*source, sender);
+                return Delivery::Pending;
+            }
+            copy(source, &receive.target);
+            receive.stage = Stage::Filled(source.len);
+            Delivery::Done
+        })
+    }
+}
+
+impl SingleCopy for Port {
+    fn locate(&self, _peer: u32, memory: Memory, quiet: bool) -> Memory {
+        QUIET.with_borrow_mut(|all| all.push(quiet));
+        if memory.is_opaque() || self.chance(3) {
+            return memory;
+        }
+        KEYS.with_borrow_mut(|(live, last)| {
+            *last += 1;
+            live.insert(*last);
+            Memory { key: *last, ..memory }
+        })
+    }
+
+    fn release(&self, memory: &Memory) {
+        let live = KEYS.with_borrow_mut(|(live, _)| live.remove(&memory.key));
+        assert!(live, "released twice, or without a key");
+    }
+
+    fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
+        assert!(memory.is_dense(), "it cannot be in one place");
+        (!self.chance(4)).then(|| {
+            let place = if self.chance(2) { RIGHT } else { WRONG };
+            SpeculativeAddress { place, sure: place == RIGHT && self.chance(2) }
+        })
+    }
+
+    fn is_still(&self, _memory: &Memory, place: u64) -> bool {
+        place == RIGHT
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
@@ -344,6 +375,15 @@ impl Direct for Port {
             board.pulls.push(fetch);
             number.map_or(Pull::Pending, Pull::Joint)
         })
+    }
+
+    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        assert!(source.is_dense() && target.is_dense() && source.place == 0, "the kernel knows addresses");
+        let can = !self.is_cut_from(peer) && !self.chance(4);
+        if can {
+            copy(source, target);
+        }
+        can
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
@@ -380,38 +420,14 @@ impl Direct for Port {
         self.board(peer, self.me(), |board| board.sent.push(sender));
         Pull::Pending
     }
+}
 
-    fn is_awaited(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> bool {
-        !(WAITING.get() && self.chance(2))
+impl SharedMemory for Port {
+    fn copies(&self, _peer: u32) -> bool {
+        true
     }
 
-    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
-        let Outgoing { source, sender, .. } = *message;
-        if self.chance(4) {
-            return Delivery::Stream;
-        }
-        if self.is_cut_from(peer) {
-            return Delivery::Pending;
-        }
-        let (at_once, later) = (self.chance(3), self.chance(2));
-        self.board(peer, self.me(), |board| {
-            let seen = board.seen;
-            let open = |receive: &&mut Published| receive.stage == Stage::Open && receive.key == *key;
-            let Some(receive) = board.receives.iter_mut().find(open) else { return Delivery::Stream };
-            if (seen.wrapping_sub(last) as i32) < 0 {
-                return Delivery::Stream;
-            }
-            if source.is_opaque() || receive.target.is_opaque() || (!at_once && !later) {
-                receive.stage = Stage::Packets;
-                return Delivery::Packets { receiver: receive.receiver, room: receive.target.len };
-            }
-            if later {
-                receive.stage = Stage::Pending(*source, sender);
-                return Delivery::Pending;
-            }
-            copy(source, &receive.target);
-            receive.stage = Stage::Filled(source.len);
-            Delivery::Done
-        })
+    fn shares_with(&self, _peer: u32) -> bool {
+        true
     }
 }

@@ -186,7 +186,8 @@ impl Lines {
                 writes: task.is_gather(),
                 shared: region.is_shared(),
             };
-            let advice = direct.advise(&self.procs, &group);
+            let times = direct.times(&self.procs, &group);
+            let advice = times.map(|times| times.advise(tern_settings::MECHANISM.get(), &group)).unwrap_or_default();
             if advice.sure { advice.region } else { self.regions.trials.way(task.kind, &group, advice.region) }
         };
         wanted.then_some(region)

@@ -140,7 +140,8 @@ impl Lines {
             return forced == Algorithm::Region;
         }
         let group = Group { others: 1, len, apart: true, writes: false, shared: false };
-        let advice = direct.advise(&self.procs, &group);
+        let times = direct.times(&self.procs, &group);
+        let advice = times.map(|times| times.advise(tern_settings::MECHANISM.get(), &group)).unwrap_or_default();
         // Members that tell no place go by lines at once: the trial is of memory that is shared.
         advice.region && advice.sure
     }

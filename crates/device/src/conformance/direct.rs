@@ -5,7 +5,7 @@
 
 use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
-use crate::{Delivery, Device, Direct, Direction, Header, Key, Likely, Memory, Outgoing, Pull, Recall, Run, Sink};
+use crate::{Delivery, Device, Direct, Direction, Group, Header, Key, Memory, Outgoing, Pull, Recall, Run, Sink};
 
 /// Messages in a row after which a device that finds out which way is better has tried each.
 const OFTEN: u64 = 40;
@@ -134,6 +134,23 @@ fn pull(sender: &dyn Device, receiver: &dyn Device, source: &Memory, target: &Me
         }
     }
     true
+}
+
+/// What is told of a pair makes sense, and both sides tell it alike.
+pub fn lengths_of_a_pair_are_told(factory: Factory) {
+    pair(factory, |sender, receiver| {
+        let (here, there) = (direct(sender).pair(1), direct(receiver).pair(0));
+        assert_eq!(here.publishes, there.publishes, "one publishes and the other one does not look");
+        assert_eq!(here.published_from, there.published_from, "the two lie in the same places");
+        assert!(here.fetched_from <= here.fetched_to[1] && here.fetched_to[1] <= here.fetched_to[0], "{here:?}");
+        assert!(direct(sender).window(1) <= isize::MAX as usize);
+        let group = Group { others: 1, len: 1 << 20, apart: false, writes: false, shared: false };
+        if let Some(times) = direct(sender).times(&[0, 1], &group) {
+            assert!(times.lines > 0.0 && times.region > 0.0, "{times:?}");
+            let twice = direct(sender).times(&[0, 1], &Group { len: 2 << 20, ..group }).expect("as before");
+            assert!(twice.lines >= times.lines && twice.region >= times.region, "more bytes in less time: {twice:?}");
+        }
+    });
 }
 
 /// Shared memory is always filled directly, whatever the length and the state of the receiver.
@@ -417,7 +434,10 @@ pub fn private_memory_is_fetched(factory: Factory) {
             let (out, into) = (bytes(number as u64, len), vec![0; room]);
             let (source, target) = (Memory::dense(out.as_ptr(), len), Memory::dense(into.as_ptr(), room));
             if !direct(receiver).fetch(0, &source, &target) {
-                assert_eq!(direct(sender).suits_kernel(1, len), Likely::No, "it was told that it works");
+                assert!(
+                    direct(sender).pair(1).kernel_from > len || !direct(sender).copies(1),
+                    "it was told that it works"
+                );
                 return eprintln!("skipped: private memory cannot be fetched here");
             }
             check(number as u64, &into);

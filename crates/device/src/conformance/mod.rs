@@ -6,8 +6,8 @@
 //! tern_device::conformance_tests!(direct of group);
 //! ```
 //!
-//! Each device has the tests of packets, and those of what else it can do: lines, direct, remote. A device that lacks what it
-//! is tested for fails.
+//! Each device has the tests of packets, and those of what else it can do: lines, direct, remote. `direct` stands for the groups of the
+//! traits that it is made of: pair_facts, tuple_queue, single_copy, shared_memory. A device that lacks what it is tested for fails.
 //!
 //! All processes of a group live in one process here, mostly in one thread: that makes each
 //! step a deliberate one. A failed check panics and says what was expected.
@@ -94,8 +94,19 @@ macro_rules! conformance_tests {
         );
     };
     (direct of $factory:expr) => {
+        $crate::conformance_tests!(pair_facts of $factory);
+        $crate::conformance_tests!(tuple_queue of $factory);
+        $crate::conformance_tests!(single_copy of $factory);
+        $crate::conformance_tests!(shared_memory of $factory);
+    };
+    (pair_facts of $factory:expr) => {
         $crate::conformance_tests!($factory;
             it_has_direct,
+            lengths_of_a_pair_are_told,
+        );
+    };
+    (tuple_queue of $factory:expr) => {
+        $crate::conformance_tests!($factory;
             published_receives_are_filled,
             receives_are_filled_again,
             long_messages_fill_short_receives,
@@ -103,10 +114,18 @@ macro_rules! conformance_tests {
             the_rules_of_publication_hold,
             opaque_memory_goes_in_packets,
             receives_are_asked_back,
+        );
+    };
+    (single_copy of $factory:expr) => {
+        $crate::conformance_tests!($factory;
             a_late_receiver_fetches,
+            private_memory_is_fetched,
+        );
+    };
+    (shared_memory of $factory:expr) => {
+        $crate::conformance_tests!($factory;
             mapped_memory_is_the_same_for_both,
             private_memory_is_copied_without_help,
-            private_memory_is_fetched,
         );
     };
     (remote of $factory:expr) => {

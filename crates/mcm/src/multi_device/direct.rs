@@ -4,8 +4,8 @@
 use super::{MultiDevice, Way};
 use std::ops::Range;
 use tern_device::{
-    Advice, Delivery, Direct, Direction, Group, Key, Likely, Memory, News, Outgoing, Pull, Purpose, Recall, Run,
-    SpeculativeAddress,
+    Delivery, Direct, Direction, Group, Key, Memory, News, Outgoing, Pair, PairFacts, Pull, Purpose, Recall, Run,
+    SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
 
 impl MultiDevice {
@@ -25,36 +25,80 @@ impl MultiDevice {
     }
 }
 
-impl Direct for MultiDevice {
+impl PairFacts for MultiDevice {
+    fn pair(&self, peer: u32) -> Pair {
+        self.direct_to(peer).map_or_else(Pair::default, |(device, peer)| device.pair(peer))
+    }
+
+    fn window(&self, peer: u32) -> usize {
+        self.direct_to(peer).map_or(0, |(device, peer)| device.window(peer))
+    }
+
+    fn times(&self, members: &[u32], group: &Group) -> Option<Times> {
+        let here = |&member: &u32| match self.way(member) {
+            Way::Shm(member) => Some(member),
+            Way::Network | Way::Far => None,
+        };
+        let members: Vec<u32> = members.iter().map(here).collect::<Option<_>>()?;
+        self.shm.times(&members, group)
+    }
+
+    fn is_waiting(&self, peer: u32, len: usize) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.is_waiting(peer, len))
+    }
+}
+
+impl TupleQueue for MultiDevice {
     fn threshold(&self) -> usize {
         let near = self.shm.threshold();
         self.network.direct().map_or(near, |network| near.min(network.threshold()))
     }
 
-    fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
-        match self.direct_to(peer) {
-            Some((device, peer)) => device.locate(peer, memory, quiet),
-            None => memory,
-        }
+    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        let (device, peer) = self.direct_to(peer)?;
+        device.publish(peer, key, memory, receiver, seen)
     }
 
-    fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
-        match self.direct_to(peer) {
-            Some((device, peer)) => device.locate_for(peer, memory, quiet, purpose),
-            None => memory,
-        }
+    fn may_have_room_later(&self, peer: u32) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.may_have_room_later(peer))
     }
 
-    fn fetches(&self, peer: u32, len: usize, sure: bool) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.fetches(peer, len, sure))
+    fn retract(&self, peer: u32, slot: u32) -> bool {
+        let (device, peer) = self.published_with(peer);
+        device.retract(peer, slot)
     }
 
-    fn suits_both(&self, peer: u32, len: usize) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.suits_both(peer, len))
+    fn retracts_freely(&self, peer: u32) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.retracts_freely(peer))
     }
 
-    fn suits_kernel(&self, peer: u32, len: usize) -> Likely {
-        self.direct_to(peer).map_or(Likely::No, |(device, peer)| device.suits_kernel(peer, len))
+    fn recall(&self, peer: u32, slot: u32) -> Recall {
+        let (device, peer) = self.published_with(peer);
+        device.recall(peer, slot)
+    }
+
+    fn news_line(&self, peer: u32, of: News) -> Option<*const u8> {
+        self.direct_to(peer).and_then(|(device, peer)| device.news_line(peer, of))
+    }
+
+    fn take_filled(&self, peer: u32, slot: u32, room: u64) -> Option<u64> {
+        let (device, peer) = self.published_with(peer);
+        device.take_filled(peer, slot, room)
+    }
+
+    fn take_sent(&self, sender: u32) -> bool {
+        // Of the other device only a look at everything tells.
+        self.shm.take_sent(sender)
+    }
+
+    fn forget(&self, peer: u32, slot: u32) {
+        let (device, peer) = self.published_with(peer);
+        device.forget(peer, slot);
+    }
+
+    fn raise(&self, peer: u32, seen: u32) {
+        let (device, peer) = self.published_with(peer);
+        device.raise(peer, seen);
     }
 
     fn set_ready_to_receive(&self, peer: u32, key: &Key, taken: u32) {
@@ -71,6 +115,44 @@ impl Direct for MultiDevice {
 
     fn is_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
         self.direct_to(peer).is_some_and(|(device, peer)| device.is_ready_to_receive(peer, key, sent))
+    }
+
+    fn is_awaited(&self, peer: u32, key: &Key, last: u32, len: u64) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.is_awaited(peer, key, last, len))
+    }
+
+    fn copies_up_to(&self, peer: u32) -> usize {
+        self.direct_to(peer).map_or(0, |(device, peer)| device.copies_up_to(peer))
+    }
+
+    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.deliver(peer, key, last, message),
+            None => Delivery::Stream,
+        }
+    }
+}
+
+impl SingleCopy for MultiDevice {
+    fn locate(&self, peer: u32, memory: Memory, quiet: bool) -> Memory {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.locate(peer, memory, quiet),
+            None => memory,
+        }
+    }
+
+    fn locate_for(&self, peer: u32, memory: Memory, quiet: bool, purpose: Purpose) -> Memory {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.locate_for(peer, memory, quiet, purpose),
+            None => memory,
+        }
+    }
+
+    fn release(&self, memory: &Memory) {
+        // Only a network gives keys.
+        if let Some(network) = self.network.direct() {
+            network.release(memory);
+        }
     }
 
     fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
@@ -93,13 +175,37 @@ impl Direct for MultiDevice {
         self.shm.give_back(quiet);
     }
 
-    fn release(&self, memory: &Memory) {
-        // Only a network gives keys.
-        if let Some(network) = self.network.direct() {
-            network.release(memory);
+    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.pull(peer, source, target, receiver),
+            None => Pull::No,
         }
     }
 
+    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.fetch(peer, source, target))
+    }
+
+    fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.join(peer, source, number, sender),
+            None => Pull::Done,
+        }
+    }
+
+    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
+        match self.direct_to(peer) {
+            Some((device, peer)) => device.push(peer, source, target, sender),
+            None => Pull::No,
+        }
+    }
+
+    fn end_round(&self) {
+        self.shm.end_round();
+    }
+}
+
+impl SharedMemory for MultiDevice {
     fn allocate(&self, len: usize) -> Option<*mut u8> {
         self.shm.allocate(len)
     }
@@ -137,6 +243,22 @@ impl Direct for MultiDevice {
         unsafe { self.shm.unmap(address, len) }
     }
 
+    fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
+        self.shm.pin(memory, len)
+    }
+
+    fn unpin(&self, range: &Range<usize>) {
+        self.shm.unpin(range);
+    }
+
+    fn expose(&self, memory: *const u8, len: usize) {
+        self.shm.expose(memory, len);
+    }
+
+    fn cover(&self, memory: *const u8, len: usize) {
+        self.shm.cover(memory, len);
+    }
+
     fn copies(&self, peer: u32) -> bool {
         match self.way(peer) {
             Way::Shm(peer) => self.shm.copies(peer),
@@ -152,23 +274,6 @@ impl Direct for MultiDevice {
         }
     }
 
-    fn advise(&self, members: &[u32], group: &Group) -> Advice {
-        let here = |&member: &u32| match self.way(member) {
-            Way::Shm(member) => Some(member),
-            Way::Network | Way::Far => None,
-        };
-        let members: Option<Vec<u32>> = members.iter().map(here).collect();
-        members.map(|members| self.shm.advise(&members, group)).unwrap_or_default()
-    }
-
-    fn pin(&self, memory: *const u8, len: usize) -> Option<(Range<usize>, u64)> {
-        self.shm.pin(memory, len)
-    }
-
-    fn unpin(&self, range: &Range<usize>) {
-        self.shm.unpin(range);
-    }
-
     fn is_there(&self, peer: u32) -> bool {
         match self.way(peer) {
             Way::Shm(peer) => self.shm.is_there(peer),
@@ -178,116 +283,5 @@ impl Direct for MultiDevice {
 
     fn fence_all(&self) -> bool {
         self.shm.fence_all()
-    }
-
-    fn expose(&self, memory: *const u8, len: usize) {
-        self.shm.expose(memory, len);
-    }
-
-    fn cover(&self, memory: *const u8, len: usize) {
-        self.shm.cover(memory, len);
-    }
-
-    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
-        let (device, peer) = self.direct_to(peer)?;
-        device.publish(peer, key, memory, receiver, seen)
-    }
-
-    fn may_have_room_later(&self, peer: u32) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.may_have_room_later(peer))
-    }
-
-    fn retract(&self, peer: u32, slot: u32) -> bool {
-        let (device, peer) = self.published_with(peer);
-        device.retract(peer, slot)
-    }
-
-    fn news_line(&self, peer: u32, of: News) -> Option<*const u8> {
-        self.direct_to(peer).and_then(|(device, peer)| device.news_line(peer, of))
-    }
-
-    fn retracts_freely(&self, peer: u32) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.retracts_freely(peer))
-    }
-
-    fn recall(&self, peer: u32, slot: u32) -> Recall {
-        let (device, peer) = self.published_with(peer);
-        device.recall(peer, slot)
-    }
-
-    fn take_filled(&self, peer: u32, slot: u32, room: u64) -> Option<u64> {
-        let (device, peer) = self.published_with(peer);
-        device.take_filled(peer, slot, room)
-    }
-
-    fn take_sent(&self, sender: u32) -> bool {
-        // Of the other device only a look at everything tells.
-        self.shm.take_sent(sender)
-    }
-
-    fn forget(&self, peer: u32, slot: u32) {
-        let (device, peer) = self.published_with(peer);
-        device.forget(peer, slot);
-    }
-
-    fn raise(&self, peer: u32, seen: u32) {
-        let (device, peer) = self.published_with(peer);
-        device.raise(peer, seen);
-    }
-
-    fn pull(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
-        match self.direct_to(peer) {
-            Some((device, peer)) => device.pull(peer, source, target, receiver),
-            None => Pull::No,
-        }
-    }
-
-    fn end_round(&self) {
-        self.shm.end_round();
-    }
-
-    fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.fetch(peer, source, target))
-    }
-
-    fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
-        match self.direct_to(peer) {
-            Some((device, peer)) => device.join(peer, source, number, sender),
-            None => Pull::Done,
-        }
-    }
-
-    fn push(&self, peer: u32, source: &Memory, target: &Memory, sender: u32) -> Pull {
-        match self.direct_to(peer) {
-            Some((device, peer)) => device.push(peer, source, target, sender),
-            None => Pull::No,
-        }
-    }
-
-    fn packets_below(&self, peer: u32, shared: bool) -> usize {
-        self.direct_to(peer).map_or(usize::MAX, |(device, peer)| device.packets_below(peer, shared))
-    }
-
-    fn ahead(&self, peer: u32) -> usize {
-        self.direct_to(peer).map_or(0, |(device, peer)| device.ahead(peer))
-    }
-
-    fn is_waiting(&self, peer: u32, len: usize) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.is_waiting(peer, len))
-    }
-
-    fn copies_up_to(&self, peer: u32) -> usize {
-        self.direct_to(peer).map_or(0, |(device, peer)| device.copies_up_to(peer))
-    }
-
-    fn is_awaited(&self, peer: u32, key: &Key, last: u32, len: u64) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.is_awaited(peer, key, last, len))
-    }
-
-    fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {
-        match self.direct_to(peer) {
-            Some((device, peer)) => device.deliver(peer, key, last, message),
-            None => Delivery::Stream,
-        }
     }
 }

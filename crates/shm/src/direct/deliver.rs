@@ -95,7 +95,7 @@ impl Shm {
         })
     }
 
-    /// [`tern_device::Direct::is_ready_to_receive`]. A peer that answers is about to begin to wait.
+    /// [`tern_device::TupleQueue::is_ready_to_receive`]. A peer that answers is about to begin to wait.
     pub(super) fn becomes_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
         let (posted, ready) = (self.segment.posted(peer, self.me), &self.direct.ready[peer as usize]);
         let several = ready.get().is_worth_waiting() && rules::AWAIT_HOPE.applies();
@@ -143,19 +143,13 @@ impl Shm {
         }
     }
 
-    /// [`tern_device::Direct::packets_below`], by the costs.
+    /// The lengths at which the ways between processes of this placement cost as much ([`tern_device::PairFacts::pair`]).
     #[cold]
-    pub(super) fn find_packets_below(&self, placement: Placement, shared: bool) -> usize {
-        let most = self.eager().max(self.direct.ahead) as u64;
-        let below = self.direct.chooser.packets_below(placement, shared, !shared, most);
-        usize::try_from(below).unwrap_or(usize::MAX)
-    }
-
-    /// The shortest message between private memories of which a receiver that waits may sooner have the kernel copy it than packets
-    /// bring it.
-    #[cold]
-    pub(super) fn find_kernel_from(&self, placement: Placement) -> usize {
-        usize::try_from(self.direct.chooser.kernel_fetches_from(placement)).unwrap_or(usize::MAX)
+    pub(super) fn find_lengths(&self, placement: Placement) -> ([usize; 2], usize) {
+        let (chooser, most) = (&self.direct.chooser, self.eager().max(tern_policy::pair::ahead(self.direct.window)));
+        let length = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let published = [false, true].map(|shared| chooser.packets_below(placement, shared, !shared, most as u64));
+        (published.map(length), length(chooser.kernel_fetches_from(placement)))
     }
 
     /// How a message should go to a published receive.

@@ -5,7 +5,7 @@ use crate::memcheck;
 use crate::posted_receives::{PostedReceives, Stage, Word};
 use crate::state::Shm;
 use crate::transfers::Pending;
-use tern_device::{Direct, Sink};
+use tern_device::{SharedMemory, Sink, TupleQueue};
 
 impl Shm {
     /// What this process has published for `peer`.

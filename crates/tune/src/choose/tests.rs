@@ -224,7 +224,7 @@ fn the_kernel_is_tried_where_it_is_not_far_from_packets() {
 
 #[test]
 fn one_copy_between_buffers_that_both_see_has_no_rival_here() {
-    for size in [128 << 10, CACHED] {
+    for size in [128 << 10, tern_policy::pair::CACHED as u64] {
         let situation = Situation { other_waits: true, ..published(size) };
         assert_eq!(choose(&Costs::default(), Mechanism::Auto, &situation).rival(&situation), None, "{size}");
     }

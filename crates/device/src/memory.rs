@@ -1,0 +1,146 @@
+//! Where the bytes of a message lie, and what it is matched by.
+
+/// What a message is matched by between two given processes: context, source, tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The communicator, and what sends in it.
+    pub context: u32,
+    /// The sender's rank in the communicator.
+    pub source: i32,
+    /// As the program gives it.
+    pub tag: i32,
+}
+
+/// Where the bytes of one side of a transfer lie, as the peer can reach them: blocks at a stride,
+/// or one run, which is one block. All lengths are bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Memory {
+    /// Of the first byte, in its own process.
+    pub address: u64,
+    /// Bytes of data in all.
+    pub len: u64,
+    /// Bytes of one block; 0: the shape is too irregular for single copies.
+    pub block: u64,
+    /// From one block to the next.
+    pub stride: i64,
+    /// Where `address` lies in the memory that all processes of the node share; 0: it is private.
+    pub place: u64,
+    /// What a peer on another node shows to reach it (an rkey); 0: it is not registered.
+    pub key: u64,
+}
+
+impl Memory {
+    /// One run of bytes.
+    pub fn dense(address: *const u8, len: usize) -> Memory {
+        Memory { address: address as u64, len: len as u64, block: len as u64, stride: 0, ..Memory::default() }
+    }
+
+    /// Memory that only its owner can make sense of.
+    pub fn opaque(len: usize) -> Memory {
+        Memory { len: len as u64, ..Memory::default() }
+    }
+
+    /// Whether only its owner can make sense of it.
+    pub fn is_opaque(&self) -> bool {
+        self.block == 0
+    }
+
+    /// Whether it is one run.
+    pub fn is_dense(&self) -> bool {
+        self.block == self.len
+    }
+
+    /// Where byte `from` of the data lies, and how many bytes follow it in one run. Not for opaque memory.
+    pub fn run_at(&self, from: u64) -> Run {
+        let (block, within) = (from / self.block, from % self.block);
+        let address = self.address.wrapping_add_signed(block as i64 * self.stride) + within;
+        Run { address, len: self.block - within }
+    }
+
+    /// The bytes from the lowest to the highest address: where they begin, relative to `address`,
+    /// and how many.
+    pub fn span(&self) -> (i64, u64) {
+        let blocks = self.len.div_ceil(self.block.max(1)).max(1);
+        let reach = (blocks - 1) as i64 * self.stride;
+        (reach.min(0), reach.unsigned_abs() + self.block)
+    }
+
+    /// As six words, for a packet.
+    pub fn encode(&self) -> [u8; 48] {
+        let mut bytes = [0; 48];
+        let words = [self.address, self.len, self.block, self.stride as u64, self.place, self.key];
+        for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The reverse; `None` when there are not six words.
+    pub fn decode(bytes: &[u8]) -> Option<Memory> {
+        let bytes: &[u8; 48] = bytes.try_into().ok()?;
+        let word = |at: usize| crate::word::<8>(bytes, at * 8);
+        let [address, len, block, stride, place, key] = [0, 1, 2, 3, 4, 5].map(|at| u64::from_le_bytes(word(at)));
+        Some(Memory { address, len, block, stride: stride as i64, place, key })
+    }
+}
+
+/// A speculative address: where own memory lay when that was last found out ([`crate::SingleCopy::speculative_address`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpeculativeAddress {
+    /// As in [`Memory`].
+    pub place: u64,
+    /// The kernel has not told that it has moved, and would have.
+    pub sure: bool,
+}
+
+/// What memory is used for when it is located ([`crate::SingleCopy::locate_for`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// One message, of which nothing more is known.
+    Message,
+    /// One message, by a call that waits for nothing else.
+    Awaited,
+    /// A message of a call that sends and receives.
+    Exchange,
+    /// A call in which every process copies what comes in, and would copy what goes out as well if the memory were not shared.
+    Collective,
+}
+
+/// Contiguous bytes of some process; laid out as the kernel's `iovec`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Address of the first byte, in its own process.
+    pub address: u64,
+    /// Bytes.
+    pub len: u64,
+}
+
+/// Which way [`crate::SharedMemory::copy`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From own memory to the peer's.
+    Put,
+    /// From the peer's memory to our own.
+    Get,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_survives_a_packet() {
+        let memory = Memory { address: 1, len: 2, block: 3, stride: -4, place: u64::MAX, key: 5 };
+        assert_eq!(Memory::decode(&memory.encode()), Some(memory));
+        assert_eq!(Memory::decode(&[0; 47]), None);
+    }
+
+    #[test]
+    fn spans_reach_from_the_lowest_byte_to_the_highest() {
+        let column = Memory { address: 0, len: 24, block: 8, stride: 100, ..Memory::default() };
+        assert_eq!(column.span(), (0, 208));
+        assert_eq!(Memory { stride: -100, ..column }.span(), (-200, 208));
+        assert_eq!(Memory::dense(std::ptr::null(), 7).span(), (0, 7));
+    }
+}
