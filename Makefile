@@ -47,7 +47,7 @@ test:
 check-deep: local
 	scripts/check-deep.sh $(LOCAL) $(or $(DEEP),600)
 	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)
-	tests/kmod-checked-test.sh
+	tests/kmod-checked.sh
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3
 
 # Programs in Fortran, built from source; NAMES="scalapack petsc" for some of them.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What tests/kmod-checked-test.sh runs as the first process of user-mode Linux. The command line gives TERN_PLACE, TERN_KERNEL and TERN_CALLS.
+# What tests/kmod-checked.sh runs as the first process of user-mode Linux. The command line gives TERN_PLACE, TERN_KERNEL and TERN_CALLS.
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev 2> /dev/null # often there already

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The kernel module in kernels at native speed: user-mode Linux, built from Debian's sources. First a kernel that checks itself
 # (KASAN, lockdep, debugging of the allocator and of objects), then a plain one, which tells the times of copies.
-# Usage: tests/kmod-checked-test.sh
+# Usage: tests/kmod-checked.sh
 #   The kernels are built once, in target/uml: five minutes on two idle cores. Needs dpkg, flex, bison, bc, a static C library.
 #   TERN_TEST_CALLS   random calls of each of 3 seeds [100000]
 set -eu
