@@ -71,7 +71,8 @@ fn a_trial_yields_to_that_of_a_peer_and_others_go_on() {
 #[test]
 fn two_trials_never_overlap() {
     for seed in 1..200 {
-        let (mut random, mut coordinator) = (Random(seed * 0x9e37_79b9_7f4a_7c15), Coordinator::default());
+        let (mut random, mut coordinator) =
+            (Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed)), Coordinator::default());
         let (mut running, mut refused) = (None, 0);
         for _ in 0..2000 {
             let trial = random.below(4) as usize;
