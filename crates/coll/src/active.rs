@@ -30,7 +30,11 @@ impl Collectives {
     /// A persistent collective of `peers` over lines of its own; `messages` is the same without. All members make it at the same time,
     /// and either all get one or none does.
     pub fn repeat(&self, adi: &Adi, peers: &Peers, what: What, messages: &Rc<Operation>) -> Option<Repeated> {
-        Repeated::new(adi, peers.lines(adi)?, peers, &self.areas, what, messages)
+        let lines = match what.label().0.collective() {
+            Some(collective) => peers.lines_for(adi, collective)?,
+            None => peers.lines(adi)?,
+        };
+        Repeated::new(adi, lines, peers, &self.areas, what, messages)
     }
 
     /// Starts `operation` and does what can be done at once.

@@ -272,6 +272,16 @@ impl Policy {
     pub fn forced(&self, collective: Collective) -> Option<Algorithm> {
         self.forced[collective as usize]
     }
+
+    /// Whether an algorithm of messages is forced: then neither control lines nor two levels serve the collective.
+    pub fn forces_messages(&self, collective: Collective) -> bool {
+        self.forced(collective).is_some_and(|algorithm| algorithm != Algorithm::Region)
+    }
+
+    /// Whether this is so for some collective: then none takes the short ways of [`crate::dense`], which do not ask.
+    pub fn forces_any_messages(&self) -> bool {
+        Collective::ALL.iter().any(|&collective| self.forces_messages(collective))
+    }
 }
 
 /// The algorithms that can do `collective` in some shape. Where regions cannot be, another one is chosen.
@@ -291,21 +301,22 @@ fn names<T: fmt::Display>(all: &[T]) -> String {
     all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What is chosen for every collective at some sizes, as a table for the user who asks why.
-pub fn table(policy: &Policy, processes: usize) -> String {
-    const SIZES: [u64; 6] = [8, 1 << 10, 16 << 10, 128 << 10, 1 << 20, 16 << 20];
-    let mut out = String::new();
+/// What TERN_EXPLAIN prints: for every collective the algorithm at some sizes ([`Shape::bytes`]), one behind the other.
+pub fn explain(policy: &Policy, processes: usize) -> String {
+    const SIZES: [u64; 5] = [8, 1 << 10, 16 << 10, 128 << 10, 1 << 20];
+    let mut text = format!(
+        "Algorithms of collectives, {processes} processes, 8 B, 1 KiB, 16 KiB, 128 KiB, 1 MiB. Where TERN_COLL forces none, blocking calls\n\
+         inside a node go over control lines or by regions as long as these serve (docs/parts/collectives.md):\n"
+    );
     for &collective in Collective::ALL {
-        for bytes in SIZES {
-            let shape = Shape { processes, bytes, commutative: true };
-            let algorithm = match policy.forced(collective) {
-                Some(Algorithm::Region) if bytes >= policy.regions_from as u64 => Algorithm::Region,
-                _ => choose_with(policy, collective, shape),
-            };
-            out += &format!("{collective} processes={processes} bytes={bytes}: {algorithm}\n");
-        }
+        let at = |bytes| match policy.forced(collective) {
+            Some(Algorithm::Region) if bytes >= policy.regions_from as u64 => Algorithm::Region,
+            _ => choose_with(policy, collective, Shape { processes, bytes, commutative: true }),
+        };
+        let forced = if policy.forced(collective).is_some() { " (forced)" } else { "" };
+        text += &format!("  {:<15}{}{forced}\n", collective.name(), names(&SIZES.map(at)));
     }
-    out
+    text
 }
 
 #[cfg(test)]
@@ -351,10 +362,21 @@ mod tests {
     }
 
     #[test]
-    fn the_table_names_every_collective() {
-        let text = table(&Policy::default(), 8);
+    fn the_explanation_names_every_collective_and_what_is_forced() {
+        let policy = Policy::parse("bcast=chain,gather=region").unwrap();
+        let text = explain(&policy, 8);
         for &collective in Collective::ALL {
-            assert!(text.contains(&format!("{collective} processes=8")));
+            assert_eq!(text.lines().filter(|line| line.trim_start().starts_with(&format!("{collective} "))).count(), 1);
         }
+        assert!(text.contains("chain, chain, chain, chain, chain (forced)"), "{text}");
+        assert!(text.contains("region, region, region (forced)"), "{text}");
+    }
+
+    #[test]
+    fn messages_are_forced_by_any_algorithm_but_regions() {
+        let policy = Policy::parse("bcast=chain,gather=region").unwrap();
+        let forces = |collective| policy.forces_messages(collective);
+        assert_eq!([Collective::Bcast, Collective::Gather, Collective::Scan].map(forces), [true, false, false]);
+        assert!(policy.forces_any_messages() && !Policy::parse("gather=region").unwrap().forces_any_messages());
     }
 }

@@ -10,6 +10,7 @@ use crate::blocks::{
     read_in_alltoall,
 };
 use crate::buffers::{Buffer, Operator, any_vector};
+use crate::choose::Collective;
 pub use crate::lines::Fast;
 use crate::lines::limits::*;
 use crate::lines::region::Part;
@@ -45,19 +46,17 @@ fn in_all_parts(
     refused
 }
 
-fn lines<'a>(adi: &Adi, peers: &'a Peers) -> Option<&'a Lines> {
-    peers.lines(adi)
-}
-
 pub fn barrier(adi: &Adi, peers: &Peers) -> Fast {
-    match lines(adi, peers) {
+    match peers.lines_for(adi, Collective::Barrier) {
         Some(lines) => Some(lines.barrier(adi)),
-        None => Some(peers.levels(adi)?.barrier(adi)),
+        None => Some(peers.levels_for(adi, Collective::Barrier)?.barrier(adi)),
     }
 }
 
 pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Fast {
-    let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.bcast(adi, buffer, root) };
+    let Some(lines) = peers.lines_for(adi, Collective::Bcast) else {
+        return peers.levels_for(adi, Collective::Bcast)?.bcast(adi, buffer, root);
+    };
     let len = buffer.bytes();
     if let Some(task) = lines.task(Kind::Bcast, root, len) {
         let all = |_| buffer.data();
@@ -88,7 +87,7 @@ fn by_region(
 
 /// `send` is `None` for MPI_IN_PLACE at the root; `recv` is there at the root.
 pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
-    let lines = lines(adi, peers)?;
+    let lines = peers.lines_for(adi, Collective::Gather)?;
     let len = send.or(recv)?.bytes();
     let all = recv.filter(|_| root as usize == lines.rank());
     let meanwhile = || send.into_iter().zip(all).for_each(|(send, all)| own(send, 0, all, root as usize));
@@ -110,7 +109,7 @@ pub fn gather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buf
 
 /// `send` is there at the root; `recv` is `None` for MPI_IN_PLACE there.
 pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Buffer>, root: u32) -> Fast {
-    let lines = lines(adi, peers)?;
+    let lines = peers.lines_for(adi, Collective::Scatter)?;
     let len = recv.or(send)?.bytes();
     let all = send.filter(|_| root as usize == lines.rank());
     let meanwhile = || recv.into_iter().zip(all).for_each(|(recv, all)| own(all, root as usize, recv, 0));
@@ -135,8 +134,8 @@ pub fn scatter(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: Option<&Bu
 
 /// `send` is `None` for MPI_IN_PLACE: the own block is in `recv` already.
 pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Fast {
-    let Some(lines) = lines(adi, peers) else {
-        return peers.levels(adi)?.allgather(adi, peers.rank, send, recv);
+    let Some(lines) = peers.lines_for(adi, Collective::Allgather) else {
+        return peers.levels_for(adi, Collective::Allgather)?.allgather(adi, peers.rank, send, recv);
     };
     let len = recv.bytes();
     let me = peers.rank as usize;
@@ -161,7 +160,7 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
 
 /// `send` is `None` for MPI_IN_PLACE.
 pub fn alltoall(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer) -> Fast {
-    let lines = lines(adi, peers)?;
+    let lines = peers.lines_for(adi, Collective::Alltoall)?;
     let (len, size) = (recv.bytes(), lines.size());
     let me = peers.rank as usize;
     if let Some(source) = read_in_alltoall(lines, send, recv) {
@@ -199,8 +198,8 @@ fn vector(lines: &Lines, op: &Operator, ty: &Type, count: i64, blocks: usize) ->
 pub fn reduce(
     adi: &Adi, peers: &Peers, send: *const u8, recv: *mut u8, count: i64, ty: &Rc<Type>, op: &Operator, root: u32,
 ) -> Fast {
-    let Some(lines) = lines(adi, peers) else {
-        return peers.levels(adi)?.reduce(adi, peers.rank, send, recv, count, ty, op, root);
+    let Some(lines) = peers.lines_for(adi, Collective::Reduce) else {
+        return peers.levels_for(adi, Collective::Reduce)?.reduce(adi, peers.rank, send, recv, count, ty, op, root);
     };
     let vector = any_vector(op, ty, count)?;
     if shares::serves(vector.bytes) {
@@ -224,7 +223,9 @@ pub fn reduce(
 
 /// `send` is null for MPI_IN_PLACE.
 pub fn allreduce(adi: &Adi, peers: &Peers, send: *const u8, recv: &Buffer, op: &Operator) -> Fast {
-    let Some(lines) = lines(adi, peers) else { return peers.levels(adi)?.allreduce(adi, send, recv, op) };
+    let Some(lines) = peers.lines_for(adi, Collective::Allreduce) else {
+        return peers.levels_for(adi, Collective::Allreduce)?.allreduce(adi, send, recv, op);
+    };
     let Buffer { base: recv, count, ref ty } = *recv;
     let input = if send.is_null() { recv.cast_const() } else { send };
     if let Some(vector) = any_vector(op, ty, count).filter(|vector| shared::serves_allreduce(lines, vector.bytes)) {
@@ -247,7 +248,7 @@ pub fn allreduce(adi: &Adi, peers: &Peers, send: *const u8, recv: &Buffer, op: &
 pub fn scan(
     adi: &Adi, peers: &Peers, exclusive: bool, send: *const u8, recv: *mut u8, count: i64, ty: &Type, op: &Operator,
 ) -> Fast {
-    let lines = lines(adi, peers)?;
+    let lines = peers.lines_for(adi, Collective::Scan)?;
     if let Some(vector) = any_vector(op, ty, count).filter(|vector| shares::serves(vector.bytes)) {
         // SAFETY: the program's buffers hold `count` elements (MPI's own rule).
         if let Some(done) = shared::done(unsafe { lines.scan_by_shares(adi, exclusive, &vector, send, recv) }) {
@@ -264,7 +265,7 @@ pub fn scan(
 pub fn reduce_scatter_block(
     adi: &Adi, peers: &Peers, send: *const u8, recv: *mut u8, count: i64, ty: &Type, op: &Operator,
 ) -> Fast {
-    let lines = lines(adi, peers)?;
+    let lines = peers.lines_for(adi, Collective::ReduceScatter)?;
     let serves = |vector: &Vector| shared::serves_reduce_scatter(lines, vector.bytes);
     if let Some(vector) = any_vector(op, ty, count).filter(serves) {
         // SAFETY: the program's buffers hold a block for each rank, and one (MPI's own rule).

@@ -1,6 +1,6 @@
 //! A communicator as collectives see it: its group, and the ways that blocking collectives have beside schedules.
 
-use crate::choose::Policy;
+use crate::choose::{Collective, Policy};
 use crate::group::{Group, Member};
 use crate::hierarchical::Levels;
 use crate::lines::{Farewell, Lines};
@@ -59,7 +59,7 @@ impl Peers {
     }
 
     /// The control lines of this communicator, if it has them and they are not switched off.
-    #[inline]
+    #[inline(always)]
     pub fn lines(&self, adi: &Adi) -> Option<&Lines> {
         let find = || {
             // What is checked by schedules is not checked again on the lines.
@@ -67,6 +67,16 @@ impl Peers {
             wanted.then(|| Lines::new(adi, self, self.epoch)).flatten()
         };
         self.lines.get_or_init(find).as_ref()
+    }
+
+    /// The control lines for `collective`: none where TERN_COLL asks for an algorithm of messages.
+    pub fn lines_for(&self, adi: &Adi, collective: Collective) -> Option<&Lines> {
+        if self.policy.forces_messages(collective) { None } else { self.lines(adi) }
+    }
+
+    /// The two levels for `collective`, likewise.
+    pub fn levels_for(&self, adi: &Adi, collective: Collective) -> Option<&Levels> {
+        if self.policy.forces_messages(collective) { None } else { self.levels(adi) }
     }
 
     /// Leaves the control lines for good, if there are some: called by all members when the communicator is freed, each

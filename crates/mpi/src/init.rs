@@ -76,10 +76,10 @@ pub fn release() {
     }
 }
 
-/// Finds the job and joins its shared memory.
 /// Bytes of memory that messages without a receive may always take.
 const UNEXPECTED: u64 = 64 << 20;
 
+/// Finds the job and joins its shared memory.
 fn start() -> Result<Runtime> {
     crate::abort::report_panics();
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
@@ -95,6 +95,10 @@ fn start() -> Result<Runtime> {
         };
         Error::new(class, format!("{e}{remedy}"))
     })?;
+    if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
+        let text = tern_coll::explain(&tern_coll::Policy::from_settings(), job.size as usize);
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+    }
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
     let adi = Adi::new(Rc::new(mcm), eager);
     adi.use_rendezvous(match tern_settings::RENDEZVOUS.get() {

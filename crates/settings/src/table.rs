@@ -281,7 +281,8 @@ settings! {
 
     /// Forces the algorithm of a collective operation, for tests and tuning: pairs of operation
     /// and algorithm, such as `bcast=binomial,allreduce=ring`. `region`: inside a node, where the data
-    /// is long enough, members copy from each other's memory, or to the root's. Empty: Tern chooses.
+    /// is long enough, members copy from each other's memory, or to the root's. Any other algorithm goes by messages, without
+    /// control lines and without two levels. Empty: Tern chooses.
     COLL: &'static str = "TERN_COLL", "" => "collectives", Job;
 
     /// Whether small collective operations inside a node go over shared control lines instead of

@@ -32,7 +32,7 @@ pub enum Kind {
 
 impl Kind {
     /// What the user may force an algorithm for.
-    pub(super) fn collective(self) -> Option<Collective> {
+    pub(crate) fn collective(self) -> Option<Collective> {
         Some(match self {
             Kind::Barrier => Collective::Barrier,
             Kind::Bcast => Collective::Bcast,

@@ -25,7 +25,7 @@ pub struct Comm {
     /// The remote group when this is an intercommunicator.
     pub remote: Option<Rc<Group>>,
     pub peers: Rc<Peers>,
-    /// Collectives may take the short way: an intracommunicator on which no call was refused lately.
+    /// Collectives may take the short way: an intracommunicator on which no call was refused lately, and no algorithm of messages forced.
     pub quick: Cell<bool>,
     pub errhandler: RefCell<Rc<Errhandler>>,
     pub name: RefCell<String>,
@@ -87,7 +87,7 @@ impl Comm {
             id,
             rank,
             local,
-            quick: Cell::new(remote.is_none()),
+            quick: Cell::new(remote.is_none() && !peers.policy.forces_any_messages()),
             remote,
             peers: Rc::new(peers),
             errhandler: RefCell::new(errhandler),
