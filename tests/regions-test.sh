@@ -37,7 +37,7 @@ with TERN_COLL=$region TERN_COLL_LINES=off
 others=bcast=binomial,gather=linear,scatter=linear,allgather=ring,alltoall=linear,alltoallv=linear
 others=$others,reduce=binomial,allreduce=rabenseifner,reduce_scatter=linear,scan=recursive_doubling
 with TERN_COLL=$others REGIONS=none
-with TERN_COLL=$region REGIONS=none REFUSED=all
+with TERN_COLL=$region REGIONS=none REFUSED=all TERN_PROMOTE=off
 with TERN_COLL=$region REFUSED=odd
 with TERN_COLL=$region REFUSED=late
 

@@ -107,7 +107,7 @@ impl Shm {
         packets + self.poll_direct(sink)
     }
 
-    /// Nothing has come: there is time for [`Sender::cldemote`].
+    /// Nothing has come: there is time for `Sender::cldemote` of the ring.
     #[cold]
     fn cldemote(&self) {
         self.unread.set(self.unread.get().filter(|&peer| self.sender(peer).ring.cldemote()));
