@@ -11,10 +11,10 @@ mod programs;
 mod regions;
 
 use crate::document;
-use crate::line::Line;
-use crate::session::{Problem, Session};
+use crate::line::{Line, Setting};
+use crate::session::Session;
 use crate::{Options, Places, cores, report};
-use experiments::{EXPERIMENTS, LINES, MODULE, Setting};
+use experiments::{EXPERIMENTS, LINES, MODULE};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -112,11 +112,5 @@ fn text(session: &Session, plots: &str) -> String {
             let _ = writeln!(text, "![{}]({plots}{})", plot.title, plot.file);
         }
     }
-    if !session.problems.is_empty() {
-        text += "\n### Not there\n\n";
-    }
-    for Problem { library, what, reason } in &session.problems {
-        let _ = writeln!(text, "- {library}, {what}: {reason}");
-    }
-    text
+    text + &report::problems(session, "### Not there\n")
 }

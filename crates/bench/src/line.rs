@@ -64,6 +64,28 @@ impl Line {
     }
 }
 
+/// Tern with settings: a line of an experiment.
+pub struct Setting {
+    pub name: &'static str,
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+impl Setting {
+    pub fn line(&self) -> Line {
+        Line {
+            name: self.name.to_string(),
+            library: "tern".to_string(),
+            prefix: None,
+            variables: self.settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        }
+    }
+
+    /// As a user would write the settings.
+    pub fn shown(&self) -> String {
+        self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

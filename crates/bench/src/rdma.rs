@@ -14,7 +14,7 @@ mod tables;
 
 use crate::document;
 use crate::line::Line;
-use crate::session::{Problem, Session};
+use crate::session::Session;
 use crate::{Options, Places, cores, report};
 use experiments::{EXPERIMENTS, Experiment};
 use std::collections::BTreeSet;
@@ -124,13 +124,7 @@ fn text(session: &Session, explained: &str, plots: &str) -> String {
             let _ = writeln!(text, "![{}]({plots}{})", plot.title, plot.file);
         }
     }
-    if !session.problems.is_empty() {
-        text += "\n### Not there\n\n";
-    }
-    for Problem { library, what, reason } in &session.problems {
-        let _ = writeln!(text, "- {library}, {what}: {reason}");
-    }
-    text
+    text + &report::problems(session, "### Not there\n")
 }
 
 /// Link and lines of an experiment.

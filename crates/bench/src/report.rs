@@ -4,7 +4,7 @@ use crate::cores;
 use crate::figures::{Row, Summary};
 use crate::library::Library;
 use crate::placement::Kind;
-use crate::session::Session;
+use crate::session::{Problem, Session};
 use crate::suite::Job;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -13,6 +13,15 @@ use std::path::Path;
 
 /// A median of fewer values is hardly worth its name.
 const FEW: usize = 3;
+
+/// What was not there, and why, under a heading: the end of a report.
+pub fn problems(session: &Session, heading: &str) -> String {
+    let mut text = if session.problems.is_empty() { String::new() } else { format!("\n{heading}\n") };
+    for Problem { library, what, reason } in &session.problems {
+        let _ = writeln!(text, "- {library}, {what}: {reason}");
+    }
+    text
+}
 
 /// Three significant digits.
 pub fn short(value: f64) -> String {
@@ -172,13 +181,7 @@ pub fn markdown(session: &Session) -> String {
     );
     text += &places(session);
     text += &tables(session, |_| true);
-    if !session.problems.is_empty() {
-        text += "\nSkipped or failed:\n";
-    }
-    for problem in &session.problems {
-        let _ = writeln!(text, "- {}, {}: {}", problem.library, problem.what, problem.reason);
-    }
-    text
+    text + &problems(session, "Skipped or failed:")
 }
 
 /// Where the cores were.

@@ -1,29 +1,8 @@
 //! What is compared, in the order of the papers.
 
 use crate::chart::Scale;
-use crate::line::Line;
+use crate::line::Setting;
 use crate::suite::{Binding, Job};
-
-/// Tern with settings.
-pub struct Setting {
-    pub name: &'static str,
-    pub settings: &'static [(&'static str, &'static str)],
-}
-
-impl Setting {
-    pub fn line(&self) -> Line {
-        Line {
-            name: self.name.to_string(),
-            library: "tern".to_string(),
-            prefix: None,
-            variables: self.settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
-        }
-    }
-
-    pub fn shown(&self) -> String {
-        self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-    }
-}
 
 /// The line that needs the kernel module.
 pub const MODULE: &str = "module";

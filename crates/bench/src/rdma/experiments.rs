@@ -11,29 +11,8 @@ mod solver;
 
 use crate::Options;
 use crate::chart::Scale;
-use crate::line::Line;
+use crate::line::Setting;
 use crate::suite::{Binding, Job};
-
-/// Tern with settings.
-pub struct Variant {
-    pub name: &'static str,
-    pub settings: &'static [(&'static str, &'static str)],
-}
-
-impl Variant {
-    pub fn line(&self) -> Line {
-        Line {
-            name: self.name.to_string(),
-            library: "tern".to_string(),
-            prefix: None,
-            variables: self.settings.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
-        }
-    }
-
-    pub fn shown(&self) -> String {
-        self.settings.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
-    }
-}
 
 /// One comparison.
 pub struct Experiment {
@@ -42,7 +21,7 @@ pub struct Experiment {
     pub about: &'static str,
     /// The link model.
     pub link: &'static str,
-    pub variants: &'static [Variant],
+    pub variants: &'static [Setting],
     pub parts: &'static [Part],
     pub plots: &'static [Plot],
     /// Whether to say how much the first line saves against the second.
@@ -172,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_name_stands_for_the_same_settings_everywhere() {
-        let all: Vec<&Variant> = EXPERIMENTS.iter().flat_map(|experiment| experiment.variants).collect();
+        let all: Vec<&Setting> = EXPERIMENTS.iter().flat_map(|experiment| experiment.variants).collect();
         for one in &all {
             for other in all.iter().filter(|other| other.name == one.name) {
                 assert_eq!(one.settings, other.settings, "{}", one.name);

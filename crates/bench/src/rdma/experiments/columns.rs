@@ -1,4 +1,5 @@
-use super::{Experiment, Plot, Scale, Variant, part};
+use super::{Experiment, Plot, Scale, part};
+use crate::line::Setting;
 
 const TITLE: &str = "Columns of a matrix";
 
@@ -10,11 +11,11 @@ pub const COLUMNS: Experiment = Experiment {
             for a request each would cost more.",
     link: "sdr-pcix",
     variants: &[
-        Variant {
+        Setting {
             name: "gather lists",
             settings: &[("TERN_TUPLEQ", "off"), ("TERN_EAGER_LIMIT", "4096"), ("TERN_RENDEZVOUS", "rput")],
         },
-        Variant {
+        Setting {
             name: "packing",
             settings: &[("TERN_TUPLEQ", "off"), ("TERN_EAGER_LIMIT", "4096"), ("TERN_RENDEZVOUS", "packets")],
         },

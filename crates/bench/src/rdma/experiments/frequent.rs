@@ -1,4 +1,5 @@
-use super::{Experiment, Part, Plot, Scale, Variant, part};
+use super::{Experiment, Part, Plot, Scale, part};
+use crate::line::Setting;
 
 const SIZES: &[u64] = &[128, 256, 512, 1024, 2048, 4096, 8192];
 const PING_PONG: &str = "Frequent buffers, ping-pong";
@@ -25,9 +26,9 @@ pub const FREQUENT: Experiment = Experiment {
             low.*\n",
     link: "ddr",
     variants: &[
-        Variant { name: "frequent", settings: &[("TERN_FREQUENT", "on"), ("TERN_EAGER_LIMIT", "32768")] },
-        Variant { name: "plain eager", settings: &[("TERN_FREQUENT", "off"), ("TERN_EAGER_LIMIT", "32768")] },
-        Variant {
+        Setting { name: "frequent", settings: &[("TERN_FREQUENT", "on"), ("TERN_EAGER_LIMIT", "32768")] },
+        Setting { name: "plain eager", settings: &[("TERN_FREQUENT", "off"), ("TERN_EAGER_LIMIT", "32768")] },
+        Setting {
             name: "in any case",
             settings: &[("TERN_FREQUENT", "on"), ("TERN_FREQUENT_SHARE", "0"), ("TERN_EAGER_LIMIT", "32768")],
         },

@@ -1,4 +1,5 @@
-use super::{Experiment, Variant, half_round_trips, part};
+use super::{Experiment, half_round_trips, part};
+use crate::line::Setting;
 
 const TITLE: &str = "Header caching, ping-pong";
 
@@ -10,8 +11,8 @@ pub const HEADERS: Experiment = Experiment {
             model has what 32 bytes cost on the bus and on the link; what else the paper's hosts saved is not in it.",
     link: "sdr-pcix",
     variants: &[
-        Variant { name: "header cache", settings: &[("TERN_HEADER_CACHE", "on")] },
-        Variant { name: "full headers", settings: &[("TERN_HEADER_CACHE", "off")] },
+        Setting { name: "header cache", settings: &[("TERN_HEADER_CACHE", "on")] },
+        Setting { name: "full headers", settings: &[("TERN_HEADER_CACHE", "off")] },
     ],
     parts: &[part(TITLE, &["pingpong"], &[4, 16, 32, 64, 128, 256, 512, 1024], 32)],
     plots: &[half_round_trips(

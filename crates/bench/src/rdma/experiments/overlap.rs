@@ -1,18 +1,19 @@
-use super::{Experiment, IDLE, Part, Plot, Scale, Variant, part};
+use super::{Experiment, IDLE, Part, Plot, Scale, part};
+use crate::line::Setting;
 
 const RECEIVER: &str = "Overlap of the receiver";
 const SENDER: &str = "Overlap of the sender";
 
 /// The protocols of the paper on TupleQ.
-pub const PROTOCOLS: &[Variant] = &[
-    Variant { name: "TupleQ", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "0")] },
-    Variant { name: "RGET", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rget")] },
-    Variant { name: "RPUT", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")] },
-    Variant {
+pub const PROTOCOLS: &[Setting] = &[
+    Setting { name: "TupleQ", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "0")] },
+    Setting { name: "RGET", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rget")] },
+    Setting { name: "RPUT", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")] },
+    Setting {
         name: "TupleQ by queues",
         settings: &[("TERN_TUPLEQ", "queues"), ("TERN_VERBS_TRANSPORT", "xrc"), ("TERN_TUPLEQ_COPY", "0")],
     },
-    Variant { name: "TupleQ with copy", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "16384")] },
+    Setting { name: "TupleQ with copy", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "16384")] },
 ];
 
 const fn receiver(sizes: &'static [u64], slower: u32) -> Part {

@@ -1,4 +1,5 @@
-use super::{Experiment, Variant, half_round_trips, part};
+use super::{Experiment, half_round_trips, part};
+use crate::line::Setting;
 
 const TITLE: &str = "Small communication buffers, ping-pong";
 
@@ -10,8 +11,8 @@ pub const PACKETS: Experiment = Experiment {
             message a little above the buffer's size where a rendezvous would double it.*",
     link: "sdr-pcix",
     variants: &[
-        Variant { name: "packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "32768")] },
-        Variant { name: "no packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "2048")] },
+        Setting { name: "packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "32768")] },
+        Setting { name: "no packets", settings: &[("TERN_PACKET", "2048"), ("TERN_EAGER_LIMIT", "2048")] },
     ],
     parts: &[part(TITLE, &["pingpong"], &[1024, 2048, 4096, 8192, 16384, 32768], 16)],
     plots: &[half_round_trips(

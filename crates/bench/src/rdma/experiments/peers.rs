@@ -1,4 +1,5 @@
-use super::{Experiment, Part, Plot, Scale, Variant, part};
+use super::{Experiment, Part, Plot, Scale, part};
+use crate::line::Setting;
 
 const EACH: &str = "What a peer costs, every rank a node";
 const CROWD: &str = "What a peer costs, 64 ranks on 8 nodes";
@@ -13,11 +14,11 @@ pub const PEERS: Experiment = Experiment {
             they show the queue pairs that XRC saves, and not their memory.",
     link: "none",
     variants: &[
-        Variant {
+        Setting {
             name: "RC",
             settings: &[("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "rc"), ("TERN_RECEIVES", "64")],
         },
-        Variant {
+        Setting {
             name: "XRC",
             settings: &[("TERN_FAULTS", "tcp"), ("TERN_VERBS_TRANSPORT", "xrc"), ("TERN_RECEIVES", "64")],
         },

@@ -1,4 +1,5 @@
-use super::{Experiment, Variant, half_round_trips, part};
+use super::{Experiment, half_round_trips, part};
+use crate::line::Setting;
 
 const TITLE: &str = "Several ports, one message after another";
 
@@ -8,11 +9,11 @@ pub const PORTS: Experiment = Experiment {
             port has a link of its own.",
     link: "sdr-pcix",
     variants: &[
-        Variant {
+        Setting {
             name: "2 ports",
             settings: &[("TERN_PORTS", "2"), ("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")],
         },
-        Variant {
+        Setting {
             name: "1 port",
             settings: &[("TERN_PORTS", "1"), ("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")],
         },
