@@ -2,10 +2,9 @@
 
 use crate::group::{CALLS, Group};
 
-/// Tags of collectives: what is called, the number of the collective among those, and bits that keep apart persistent
-/// ones, and in intercommunicators messages inside the local group from those of the remote one,
-/// since a rank alone does not tell the groups apart; likewise messages among the leaders of nodes from those of
-/// the whole communicator.
+/// Tags of collectives: what is called, the number of the collective among those, and bits for what has to be kept apart. Persistent
+/// collectives have a bit. Messages inside the local group of an intercommunicator have one, since a rank alone does not tell the
+/// groups apart. Messages among the leaders of nodes have one.
 pub(crate) const PERSISTENT: u32 = 1 << 30;
 const LOCAL: u32 = 1 << 29;
 /// Blocking collectives have numbers of their own: they never match nonblocking ones (MPI 5.0, section 6.12), and

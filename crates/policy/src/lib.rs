@@ -1,7 +1,7 @@
 //! Every decision how bytes go, and everything that is learned for that.
 //!
-//! **Facts in, plan out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves, [`receive`](fn@receive)
-//! whether a receive is published, and [`rendezvous`](fn@rendezvous) who moves the bytes of a message that waits at its sender. They are pure functions: no clock, no system call, no shared memory. The engine states the [`Facts`], asks, and
+//! **Facts in, plan out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves. [`receive`](fn@receive)
+//! says whether a receive is published. [`rendezvous`](fn@rendezvous) says who moves the bytes of a message that waits at its sender. They are pure functions: no clock, no system call, no shared memory. The engine states the [`Facts`], asks, and
 //! does what the plan says. What takes time to find out, it tells when it is asked ([`Look`]).
 //!
 //! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of

@@ -9,11 +9,11 @@
 //!
 //! Rendezvous, tuple queues and one-sided accesses are parts of their own. What they use:
 //!
-//! - [`Channels::post`](channels::Channels) posts a request (read, write, atomic) on a peer's queue pair, with a [`token::Token`] that has
-//!   a kind for each part and a value of the part's own. It connects first if need be. `Busy` means: again
+//! - [`Channels::post`](channels::Channels) posts a request (read, write, atomic) on a peer's queue pair, with a [`token::Token`]. A token has
+//!   a kind for each part, and a value of the part's own. It connects first if need be. `Busy` means: again
 //!   after the next poll. A request that asks for its completion is signalled, others now and then.
-//! - The completion comes to the device ([`Verbs`]), which hands it to the part with the sink, in order with what else has
-//!   come, and with its status; if that is an error, [`tern_device::Sink::lost`] follows.
+//! - The completion comes to the device ([`Verbs`]), which hands it to the part with the sink and its status, in order with what else has
+//!   come. If the status is an error, [`tern_device::Sink::lost`] follows.
 //! - `Channels::send_message` sends up to a packet of bytes of a part's [`wire::Kind`] to the same part of the peer,
 //!   where it comes to the part's function `message`. It uses a credit, as a packet does, and returns false when there is none.
 //! - Packets, messages and requests of a peer are executed in the order in which they were posted, and what a write
