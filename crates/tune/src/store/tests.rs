@@ -133,6 +133,17 @@ fn a_pipe_far_slower_than_a_copy_is_not_believed() {
 }
 
 #[test]
+fn a_packet_as_between_two_caches_is_not_believed() {
+    let with = |packet| {
+        let mut costs = Costs::default();
+        costs.paces[Placement::L3 as usize].packet = packet;
+        costs
+    };
+    assert!(is_plausible(&with(FARTHEST - 1.0)));
+    assert!(!is_plausible(&with(284.0)), "as cores of a virtual machine were seen that had moved apart");
+}
+
+#[test]
 fn while_another_measures_the_defaults_do() {
     let scratch = Scratch::new("lock");
     let cache = scratch.cache();
