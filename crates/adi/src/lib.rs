@@ -345,6 +345,12 @@ impl Adi {
         self.state.borrow_mut().members = Some(members);
     }
 
+    /// From now on `told` hears of packets that cannot be right, which are ignored then. It should end the job: what else their senders
+    /// have said may be wrong as well. Until this is called such a packet is a panic.
+    pub fn on_damage(&self, told: impl Fn(&Damaged) + 'static) {
+        self.state.borrow_mut().on_damage = Box::new(told);
+    }
+
     /// Why `peer` cannot be reached any more; `None` when it can, as far as is known.
     pub fn why_lost(&self, peer: Proc) -> Option<String> {
         self.state.borrow().why_lost(peer).map(str::to_string)

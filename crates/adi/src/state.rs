@@ -3,6 +3,7 @@
 mod arrive;
 mod cancel;
 mod completion_fast;
+mod damaged;
 mod deferred_post;
 mod direct;
 mod facts;
@@ -26,7 +27,7 @@ use crate::matching::{Matching, Place};
 use crate::slab::Slab;
 use crate::tuple;
 use crate::unexpected::Cap;
-use crate::{Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
+use crate::{Damaged, Data, Members, Name, Owner, Proc, Rendezvous, Status, Tuple};
 use arrive::Incoming;
 use deferred_post::Late;
 use direct::Published;
@@ -170,6 +171,8 @@ pub struct State {
     lost: HashMap<Proc, String>,
     /// Which processes take part in a context, if anybody knows.
     pub members: Option<Members>,
+    /// Told of packets that cannot be right.
+    pub on_damage: Box<dyn Fn(&Damaged)>,
     /// How long messages travel, where there is a choice.
     pub rendezvous: Rendezvous,
     /// Memory of transfers under way that peers have a key to.
@@ -249,6 +252,7 @@ impl State {
             fins: HashMap::new(),
             lost: HashMap::new(),
             members: None,
+            on_damage: Box::new(|damaged| panic!("process {} has sent {damaged}", damaged.from)),
             rendezvous: Rendezvous::Auto,
             located: HashMap::new(),
             payload,

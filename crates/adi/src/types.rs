@@ -275,6 +275,26 @@ pub struct Message {
     pub status: Status,
 }
 
+/// A packet that cannot be right. What its sender has said beside it may be wrong as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged {
+    /// The process that has sent it.
+    pub from: Proc,
+    /// The number of its kind, known or not.
+    pub kind: u8,
+    /// Bytes of its payload.
+    pub len: usize,
+    /// What is wrong.
+    pub why: &'static str,
+}
+
+impl std::fmt::Display for Damaged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Damaged { kind, len, why, .. } = self;
+        write!(f, "a damaged packet (kind {kind}, {len} bytes of payload): {why}")
+    }
+}
+
 /// What a call waits for.
 #[derive(Clone, Debug)]
 pub enum Awaited {

@@ -65,9 +65,12 @@ impl Memory {
         (reach.min(0), reach.unsigned_abs() + self.block)
     }
 
+    /// Bytes of [`Memory::encode`].
+    pub const WORDS: usize = 48;
+
     /// As six words, for a packet.
-    pub fn encode(&self) -> [u8; 48] {
-        let mut bytes = [0; 48];
+    pub fn encode(&self) -> [u8; Memory::WORDS] {
+        let mut bytes = [0; Memory::WORDS];
         let words = [self.address, self.len, self.block, self.stride as u64, self.place, self.key];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
@@ -75,12 +78,27 @@ impl Memory {
         bytes
     }
 
-    /// The reverse; `None` when there are not six words.
+    /// The reverse; `None` when there are not six words, or no memory can lie as they say.
     pub fn decode(bytes: &[u8]) -> Option<Memory> {
-        let bytes: &[u8; 48] = bytes.try_into().ok()?;
+        let bytes: &[u8; Memory::WORDS] = bytes.try_into().ok()?;
         let word = |at: usize| crate::word::<8>(bytes, at * 8);
         let [address, len, block, stride, place, key] = [0, 1, 2, 3, 4, 5].map(|at| u64::from_le_bytes(word(at)));
-        Some(Memory { address, len, block, stride: stride as i64, place, key })
+        let memory = Memory { address, len, block, stride: stride as i64, place, key };
+        memory.can_be().then_some(memory)
+    }
+
+    /// Whether all of it lies between the first and the last address that there is.
+    fn can_be(&self) -> bool {
+        if self.is_opaque() {
+            return true;
+        }
+        let steps = i64::try_from(self.len.div_ceil(self.block).saturating_sub(1)).ok();
+        let Some(reach) = steps.and_then(|steps| steps.checked_mul(self.stride)) else { return false };
+        let fits = |first: u64| {
+            let last = first.checked_add_signed(reach);
+            last.is_some_and(|last| first.max(last).checked_add(self.block).is_some())
+        };
+        fits(self.address) && (self.place == 0 || fits(self.place))
     }
 }
 
@@ -131,9 +149,38 @@ mod tests {
 
     #[test]
     fn memory_survives_a_packet() {
-        let memory = Memory { address: 1, len: 2, block: 3, stride: -4, place: u64::MAX, key: 5 };
+        let memory = Memory { address: 9, len: 6, block: 3, stride: -4, place: 1 << 63, key: 5 };
         assert_eq!(Memory::decode(&memory.encode()), Some(memory));
         assert_eq!(Memory::decode(&[0; 47]), None);
+        assert_eq!(Memory::decode(&Memory::opaque(7).encode()), Some(Memory::opaque(7)));
+    }
+
+    #[test]
+    fn memory_beyond_all_addresses_is_refused() {
+        let memory = Memory { address: 8, len: 6, block: 3, stride: -4, place: 0, key: 5 };
+        for wrong in [
+            Memory { address: 3, ..memory },
+            Memory { address: u64::MAX - 2, ..memory },
+            Memory { len: u64::MAX, ..memory },
+            Memory { stride: i64::MIN, ..memory },
+            Memory { place: 1, ..memory },
+            Memory { place: u64::MAX, ..memory },
+            Memory::dense(std::ptr::dangling(), usize::MAX),
+        ] {
+            assert_eq!(Memory::decode(&wrong.encode()), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn any_words_are_read() {
+        const WORDS: [u64; 8] = [0, 1, 2, 1 << 32, 1 << 62, 1 << 63, u64::MAX - 1, u64::MAX];
+        for number in 0..WORDS.len().pow(6) {
+            let words: Vec<u64> = (0..6).map(|at| WORDS[number >> (3 * at) & 7]).collect();
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            if let Some(memory) = Memory::decode(&bytes) {
+                memory.span();
+            }
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub trait SingleCopy {
     }
 
     /// Takes part in copy `number` that `peer` has begun ([`Pull::Joint`]) from `source`, own memory of request
-    /// `sender`. It is done, or [`crate::Sink::sent`] tells the end.
+    /// `sender`. It is done, or [`crate::Sink::sent`] tells the end. [`Pull::No`]: no copy can have that number.
     fn join(&self, _peer: u32, _source: &Memory, _number: u64, _sender: u32) -> Pull {
         Pull::Done
     }

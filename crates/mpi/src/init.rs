@@ -115,6 +115,7 @@ fn start() -> Result<Runtime> {
         }
     }
     crate::p2p::lost::watch(&adi);
+    adi.on_damage(crate::lost::end_by_damage);
     Ok(Runtime::new(adi, job))
 }
 

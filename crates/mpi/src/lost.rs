@@ -1,9 +1,10 @@
-//! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4).
+//! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4). And those
+//! that send what cannot be right: the job ends.
 
-use crate::constants::MPI_ERR_PROC_ABORTED;
+use crate::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
 use crate::error::Error;
 use crate::runtime::{adi, installed};
-use tern_adi::Proc;
+use tern_adi::{Damaged, Proc};
 
 /// The error of a call that needs `peer`.
 #[cold]
@@ -12,10 +13,21 @@ pub fn error(peer: Proc) -> Box<Error> {
     Error::new(MPI_ERR_PROC_ABORTED, sentence(peer, &why))
 }
 
-fn sentence(peer: Proc, why: &str) -> String {
-    let who = match installed().and_then(|runtime| runtime.nodes.get(peer as usize)) {
+/// Ends the job: a packet has come that cannot be right.
+#[cold]
+pub fn end_by_damage(damaged: &Damaged) {
+    let remedy = "Its memory or the way from there is damaged, or its Tern is another version";
+    crate::abort::abort(MPI_ERR_OTHER, &format!("{} has sent {damaged}. {remedy}", who(damaged.from)));
+}
+
+fn who(peer: Proc) -> String {
+    match installed().and_then(|runtime| runtime.nodes.get(peer as usize)) {
         Some(node) => format!("rank {peer} of MPI_COMM_WORLD, on node {node},"),
         None => format!("process {peer}, of another job,"),
-    };
+    }
+}
+
+fn sentence(peer: Proc, why: &str) -> String {
+    let who = who(peer);
     format!("{who} cannot be reached any more: {why}. What it should have sent or received is lost")
 }

@@ -238,6 +238,10 @@ impl State {
         &mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<Synchronous>, preferred: bool, payload: &[u8],
     ) {
         let whole = payload.len() as u64 == size;
+        if !whole && let Some(why) = State::flaw_of_eager(size, payload.len()) {
+            let packet = Packet::Eager { tuple, size, sync, preferred };
+            return self.report_damaged(from, &packet.encode(), payload.len(), why);
+        }
         if let Some(request) = self.match_arrival(from, &tuple) {
             if whole {
                 self.deliver(request, &tuple, payload);
@@ -258,7 +262,16 @@ impl State {
         let body = if whole && payload.len() <= SHORT && sync.is_none() {
             Body::short(payload)
         } else {
-            let mut bytes = Vec::with_capacity(size as usize);
+            let mut bytes = Vec::new();
+            if bytes.try_reserve_exact(size as usize).is_err() {
+                let packet = Packet::Eager { tuple, size, sync, preferred };
+                return self.report_damaged(
+                    from,
+                    &packet.encode(),
+                    payload.len(),
+                    "there is no memory for its message",
+                );
+            }
             bytes.extend_from_slice(payload);
             Body::Bytes { bytes, sync }
         };
@@ -270,17 +283,20 @@ impl State {
         }
     }
 
-    fn more(&mut self, from: Proc, payload: &[u8]) {
+    fn more(&mut self, from: Proc, header: &Header, payload: &[u8]) {
+        let len = payload.len();
         match self.incoming[from as usize] {
-            Incoming::Transfer(request) => self.absorb(request, payload, self.payload),
-            Incoming::Arrival(arrival) => {
+            Incoming::Transfer(request) if self.receiving(from, request, len).is_some() => {
+                self.absorb(request, payload, self.payload);
+            }
+            Incoming::Arrival(arrival) if self.is_arriving(from, arrival, len) => {
                 if let Body::Bytes { bytes, .. } = &mut self.arrivals.get_mut(arrival).body {
                     bytes.extend_from_slice(payload);
                     // SAFETY: the payload is mapped.
-                    unsafe { give_back(payload.as_ptr(), payload.len(), self.payload) };
+                    unsafe { give_back(payload.as_ptr(), len, self.payload) };
                 }
             }
-            Incoming::Nowhere => unreachable!("the rest of a message that never began"),
+            _ => self.report_damaged(from, header, len, "no message waits for so many bytes"),
         }
     }
 }
@@ -288,9 +304,13 @@ impl State {
 impl Sink for State {
     #[inline]
     fn packet(&mut self, from: Proc, header: &Header, payload: &[u8]) {
-        match Packet::decode(header) {
+        let Some(packet) = Packet::decode(header) else {
+            return self.report_damaged(from, header, payload.len(), "its kind is unknown");
+        };
+        match packet {
             Packet::Eager { tuple, size, sync, preferred } => self.eager(from, tuple, size, sync, preferred, payload),
-            Packet::More => self.more(from, payload),
+            Packet::More => self.more(from, header, payload),
+            _ if self.refuses(from, header, &packet, payload) => {}
             Packet::Rts { tuple, size, sender, flags } => self.rts(from, tuple, size, sender, flags, payload),
             Packet::RtsConfirm { sender, right } => self.rts_confirm(from, sender, right),
             Packet::Cts { sender, receiver, bytes } => self.cts(from, sender, receiver, bytes),

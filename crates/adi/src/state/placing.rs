@@ -11,21 +11,18 @@ impl State {
     /// matches its receive then.
     pub(super) fn place_payload(&mut self, from: Proc, header: &Header, len: usize) -> Option<Place> {
         let request = match Packet::decode(header) {
-            Packet::Eager { tuple, size, sync, preferred } => {
+            Some(Packet::Eager { tuple, size, sync, preferred }) => {
                 self.match_ahead(from, &tuple, size, sync, preferred, len)?
             }
-            Packet::More => match self.incoming[from as usize] {
+            Some(Packet::More) => match self.incoming[from as usize] {
                 Incoming::Transfer(request) => request,
                 _ => return None,
             },
-            Packet::Data { receiver, .. } => receiver,
+            Some(Packet::Data { receiver, .. }) => receiver,
             _ => return None,
         };
-        let transfer = self.transfers.get(request);
-        let Side::Receive { received, published, .. } = transfer.side else { return None };
-        if published.is_published() {
-            return None;
-        }
+        // One that is published, or that the packet names by mistake, has no place for it.
+        let (transfer, received) = self.receiving(from, request, len)?;
         let at = room(&transfer.data, received, len)?;
         if received == 0 {
             self.round.transfer();
@@ -39,6 +36,9 @@ impl State {
     fn match_ahead(
         &mut self, from: Proc, tuple: &Tuple, size: u64, sync: Option<Synchronous>, preferred: bool, len: usize,
     ) -> Option<u32> {
+        if State::flaw_of_eager(size, len).is_some() {
+            return None;
+        }
         let found = self.transfers.get(self.matching.find_posted(tuple)?);
         if matches!(found.side, Side::Receive { published, .. } if published.is_published()) {
             return None;

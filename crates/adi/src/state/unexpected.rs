@@ -106,7 +106,7 @@ impl State {
 
     /// A request to send in place of a message that waits in the outbox, and of which nothing has gone.
     pub(super) fn ask_instead(&self, request: u32, header: &Header) -> Outgoing {
-        let Packet::Eager { tuple, size, sync, .. } = Packet::decode(header) else {
+        let Some(Packet::Eager { tuple, size, sync, .. }) = Packet::decode(header) else {
             unreachable!("a message begins with its tuple")
         };
         let sender = sync.unwrap_or(Synchronous { request, mark: 0 });

@@ -2,6 +2,7 @@
 //! message goes where MPI says, whole, and everything completes.
 
 mod buffer;
+mod damaged;
 mod direct;
 mod habits;
 mod network;

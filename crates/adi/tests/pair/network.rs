@@ -67,10 +67,16 @@ struct Network {
     losses: Vec<Vec<u32>>,
 }
 
-/// Cuts connections.
+/// Cuts connections, and does other harm.
 pub struct Scissors(Rc<RefCell<Network>>);
 
 impl Scissors {
+    /// A packet that process `from` has never sent comes to process `to`, before all others.
+    pub fn forge(&self, from: u32, to: u32, header: Header, payload: &[u8]) {
+        let queues = &mut self.0.borrow_mut().queues;
+        queues[from as usize][to as usize].push_front((header, Bytes::Copied(payload.to_vec())));
+    }
+
     /// What is under way between these two is lost; both come to know it at some time.
     pub fn cut(&self, one: u32, other: u32) {
         let network = &mut *self.0.borrow_mut();

@@ -190,7 +190,8 @@ pub fn pass(nanoseconds: u64) {
     TIME.set(TIME.get() + nanoseconds);
 }
 
-fn connected(processes: u32, manners: Manners, eager_limit: Option<usize>) -> (Vec<Adi>, Scissors) {
+/// The same, and what cuts their connections.
+pub fn connected(processes: u32, manners: Manners, eager_limit: Option<usize>) -> (Vec<Adi>, Scissors) {
     let ways = [Rendezvous::Auto, Rendezvous::Rget, Rendezvous::Rput, Rendezvous::Packets];
     let engine = |(me, port)| {
         let mcm = Mcm::new(Box::new(port), me, processes, Patience::new(1, 1));

@@ -17,8 +17,13 @@ impl State {
         // Both have the kernel copy from the address: the place does not matter any more.
         self.end_misplaced(request);
         let source = self.transfers.get(request).data.memory();
-        if self.direct().join(from, &source, number, request) == Pull::Done {
-            self.advance_send(request, true, true);
+        match self.direct().join(from, &source, number, request) {
+            Pull::Done => self.advance_send(request, true, true),
+            Pull::No => {
+                let header = Packet::Join { sender: request, number }.encode();
+                self.report_damaged(from, &header, 0, "no copy has that number");
+            }
+            Pull::Pending | Pull::Unordered | Pull::Joint(_) => {}
         }
     }
 }
