@@ -15,20 +15,6 @@ pub fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     if got == N as isize { Ok(bytes) } else { Err(std::io::Error::last_os_error()) }
 }
 
-/// Runs `start` with all signals blocked, so that threads which it starts get none: signals are for the program's own.
-pub fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    // SAFETY: sets of signals are plain data that the calls fill and read.
-    unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let result = start();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
-        result
-    }
-}
-
 /// Has the kernel ask the other end of a TCP connection, when nothing has come for a third of `silence`. Without an answer it ends
 /// the connection after `silence`, about. It does not ask while bytes of this end are on their way.
 ///
@@ -44,25 +30,6 @@ pub fn keep_alive(socket: impl AsFd, silence: Duration) -> rustix::io::Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn blocked() -> libc::sigset_t {
-        // SAFETY: sets of signals are plain data; the call writes this thread's.
-        unsafe {
-            let mut now: libc::sigset_t = std::mem::zeroed();
-            libc::pthread_sigmask(libc::SIG_SETMASK, std::ptr::null(), &mut now);
-            now
-        }
-    }
-
-    #[test]
-    fn a_thread_gets_no_signal_and_its_starter_does_again() {
-        // SAFETY: reads a set.
-        let has = |set: &libc::sigset_t| unsafe { libc::sigismember(set, libc::SIGUSR1) } == 1;
-        let before = has(&blocked());
-        let thread = without_signals(|| std::thread::spawn(blocked));
-        assert!(has(&thread.join().expect("no panic")));
-        assert_eq!(has(&blocked()), before);
-    }
 
     #[test]
     fn the_kernel_asks_after_a_third() {

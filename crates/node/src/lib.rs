@@ -10,15 +10,18 @@ mod interfaces;
 mod kernel;
 mod name;
 mod shape;
+mod ticks;
 pub mod topology;
 
 use std::sync::OnceLock;
 
 pub use cgroup::Limits;
 pub use interfaces::{Interface, interfaces};
-pub use kernel::{keep_alive, random, without_signals};
+pub use kernel::{keep_alive, random};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};
+pub use tern_maps::without_signals;
+pub use ticks::Ticks;
 
 /// The numbers of the cores (hardware threads) that this thread may run on, in order. Cores above
 /// 1023 are not seen. If the kernel refuses to say, core 0.

@@ -73,24 +73,4 @@ impl Constructor {
             Struct { children, .. } => children,
         }
     }
-
-    /// The same, by value.
-    pub(crate) fn into_children(self) -> Vec<Rc<Type>> {
-        use Constructor::*;
-        match self {
-            Named(_) | F90Integer { .. } | F90Real { .. } | F90Complex { .. } => Vec::new(),
-            Dup(child)
-            | Contiguous { child, .. }
-            | Vector { child, .. }
-            | Hvector { child, .. }
-            | Indexed { child, .. }
-            | Hindexed { child, .. }
-            | IndexedBlock { child, .. }
-            | HindexedBlock { child, .. }
-            | Resized { child, .. }
-            | Subarray { child, .. }
-            | Darray { child, .. } => vec![child],
-            Struct { children, .. } => children.into_vec(),
-        }
-    }
 }

@@ -9,6 +9,7 @@
 //!   that can fail (`errno`), no panic.
 
 use super::userfaultfd::last_error;
+use crate::without_signals;
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 use rustix::io::{Errno, Result};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -167,17 +168,4 @@ fn keep_alone(files: [RawFd; 2]) -> bool {
         first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0
     };
     (low == 0 || close(0, low - 1)) && close(low + 1, high - 1) && close(high + 1, u32::MAX)
-}
-
-/// Runs `start` with all signals blocked, which a thread started there inherits.
-fn without_signals<R>(start: impl FnOnce() -> R) -> R {
-    // SAFETY: both sets are plain values that the calls fill in.
-    unsafe {
-        let (mut all, mut before) = std::mem::zeroed::<(libc::sigset_t, libc::sigset_t)>();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let result = start();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        result
-    }
 }
