@@ -9,6 +9,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use tern_node::Ticks;
 
 const ROUND_TRIPS: u32 = 1000;
 const BATCHES: u32 = 7;
@@ -18,41 +19,6 @@ const SURVEY: Duration = Duration::from_secs(3);
 
 /// Two threads of one core slow each other down; on cores of their own they do not.
 const SHARED: f64 = 1.25;
-/// Time of some cores since the start of the machine, in ticks: what the host has given to others, and all in which
-/// they had something to do.
-#[derive(Clone, Copy, Default)]
-struct Ticks {
-    stolen: u64,
-    busy: u64,
-}
-
-impl Ticks {
-    /// Zeros where the kernel does not tell.
-    fn now(cores: &[usize]) -> Ticks {
-        Ticks::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default(), cores)
-    }
-
-    /// From the lines of /proc/stat for these cores: user, nice, system, idle, iowait, irq, softirq, steal; what
-    /// follows is part of these.
-    fn parse(stat: &str, cores: &[usize]) -> Ticks {
-        let times = stat.lines().filter_map(|line| {
-            let (core, times) = line.strip_prefix("cpu")?.split_once(' ')?;
-            cores.contains(&core.parse().ok()?).then_some(times)
-        });
-        times.fold(Ticks::default(), |sum, times| {
-            let times: Vec<u64> = times.split_ascii_whitespace().map_while(|time| time.parse().ok()).take(8).collect();
-            let idle: u64 = times.iter().skip(3).take(2).sum();
-            let busy = times.iter().sum::<u64>() - idle;
-            Ticks { stolen: sum.stolen + times.get(7).unwrap_or(&0), busy: sum.busy + busy }
-        })
-    }
-
-    fn stolen_since(self, before: Ticks) -> f64 {
-        let busy = self.busy.saturating_sub(before.busy).max(1);
-        self.stolen.saturating_sub(before.stolen) as f64 / busy as f64
-    }
-}
-
 /// A word in a cache line of its own, and not in one that is fetched together with it.
 #[repr(align(128))]
 struct Flag(AtomicU32);
@@ -242,7 +208,7 @@ impl Probe {
     }
 
     fn ticks_now(&self) -> Ticks {
-        Ticks::now(self.cores.as_ref().map_or(&[], |cores| cores))
+        Ticks::now(self.cores.as_ref().map_or(&[][..], |cores| cores))
     }
 
     /// Looks again after a launch; both places count, and what the host has taken meanwhile.
@@ -280,16 +246,6 @@ mod tests {
     #[test]
     fn cores_that_are_never_apart_are_good_as_they_are() {
         assert!(probe(&[at(14.0, true)]).is_good(Some(at(14.0, true))));
-    }
-
-    #[test]
-    fn only_the_cores_that_are_measured_count() {
-        let stat = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu0 60 0 20 500 5 1 4 10 7 0\ncpu1 9 9 9 9 9 9 9 9 9 9\ncpu10 40 0 30 500 0 0 0 30\nctxt 8\n";
-        let (before, now) = (Ticks::parse(stat, &[0, 10]), Ticks { stolen: 90, busy: 395 });
-        assert_eq!((before.stolen, before.busy), (40, 195));
-        assert_eq!(now.stolen_since(before), 0.25);
-        let unknown = Ticks::parse("cpu0 1 2", &[0]);
-        assert_eq!(unknown.stolen_since(Ticks::default()), 0.0);
     }
 
     #[test]

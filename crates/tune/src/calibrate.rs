@@ -8,6 +8,7 @@
 //! the defaults stand for what is missing.
 
 mod arena;
+mod disturbance;
 mod promotion;
 mod receiver;
 mod roles;
@@ -17,8 +18,11 @@ mod turns;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tern_node::Ticks;
+
 use crate::{Costs, Curve, Mover, Pace, Placement, Warmth, place};
 use arena::{Arena, Found};
+pub use disturbance::{Disturbance, Signs};
 use promotion::PROMOTED;
 
 /// Sizes that are measured. Larger ones cost as much per byte as the last.
@@ -43,9 +47,8 @@ const MEMORY: u64 = 256 << 20;
 pub struct Calibration {
     /// The costs.
     pub costs: Costs,
-    /// The processes lost their cores to others while they measured, so that the figures may be
-    /// far from those of a quiet machine.
-    pub busy: bool,
+    /// What was seen of others meanwhile: the figures may be far from those of a quiet machine.
+    pub signs: Signs,
     /// What could not be measured, a line each.
     pub gaps: Vec<String>,
 }
@@ -77,6 +80,7 @@ pub fn calibrate(cores: &[usize], budget: Duration, rounds: u32) -> Result<Calib
 /// Runs the two processes.
 fn measure(cores: [usize; 2], budget: Duration) -> Result<Found, String> {
     let arena = Arena::new().map_err(|errno| format!("no shared memory: {errno}"))?;
+    let before = Ticks::now(&cores);
     let sender = roles::start(&arena, cores[0], budget, sender::run)?;
     let receiver = roles::start(&arena, cores[1], budget, receiver::run);
     let sent = roles::wait(sender);
@@ -84,7 +88,9 @@ fn measure(cores: [usize; 2], budget: Duration) -> Result<Found, String> {
     if arena.words().complete.0.load(Ordering::Relaxed) == 0 {
         sent.and(received)?;
     }
-    Ok(arena.found())
+    let mut found = arena.found();
+    found.signs.stolen = Ticks::now(&cores).stolen_since(before);
+    Ok(found)
 }
 
 /// Turns what was found into costs.
@@ -125,8 +131,8 @@ fn conclude(found: Vec<(Placement, Found)>) -> Calibration {
             costs.promote = curve;
         }
     }
-    let busy = found.iter().any(|(_, found)| found.busy);
-    Calibration { costs, busy, gaps }
+    let signs = found.iter().fold(Signs::default(), |signs, (_, found)| signs.worst(found.signs));
+    Calibration { costs, signs, gaps }
 }
 
 /// The costs between two cores that were measured, with `default` where nothing was found.

@@ -22,7 +22,7 @@ mod text;
 mod thresholds;
 mod warmth;
 
-pub use calibrate::{Calibration, calibrate};
+pub use calibrate::{Calibration, Disturbance, Signs, calibrate};
 pub use choose::{By, CMA_BOTH_FROM, Choice, Situation, Stage, Transfer, choose, cma_chunk};
 pub use compare::compare;
 pub use costs::{ByPlacement, Costs, Mover, Pace, Placement, Warmth};

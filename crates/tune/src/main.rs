@@ -134,9 +134,7 @@ fn measure(
     let budget = Duration::from_secs(3);
     let found =
         store::measure(machine, cores, budget, rounds).map_err(|why| format!("nothing can be measured here: {why}"))?;
-    if found.busy {
-        text.push_str("the machine was busy; measure again when it is quiet\n");
-    }
+    let _ = writeln!(text, "meanwhile {}", found.signs);
     for gap in &found.gaps {
         let _ = writeln!(text, "{gap}; that stays as by default");
     }
@@ -145,9 +143,13 @@ fn measure(
             store::write(file, &found.costs).map_err(|error| format!("{}: {error}", file.display()))?;
             file.to_owned()
         }
+        None if !store::is_lasting(&found.costs) => {
+            let _ = writeln!(text, "not kept, since it must be measured again: {}", found.costs.origin);
+            return Ok(found.costs);
+        }
         None => store::keep_for(machine, &found.costs)?,
     };
-    let _ = writeln!(text, "written to {}", file.display());
+    let _ = writeln!(text, "written to {}: {}", file.display(), found.costs.origin);
     Ok(found.costs)
 }
 

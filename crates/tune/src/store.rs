@@ -8,18 +8,20 @@ use std::time::Duration;
 
 use tern_files::Private;
 
-use crate::{Calibration, Costs, Machine, Mover, Placement, Warmth, calibrate};
+use crate::{Calibration, Costs, Disturbance, Machine, Mover, Placement, Warmth, calibrate};
 
 /// The variable in which mpiexec tells the ranks where the costs are.
 pub const COSTS_FILE: &str = "TERN_COSTS_FILE";
 /// How long mpiexec measures on a machine that it does not know.
 pub const BUDGET: Duration = Duration::from_millis(70);
-/// Where nothing could be trusted, it is measured again after this time.
+/// What was measured beside other load, or could not be trusted, is measured again after this time.
 const SECOND_TRY: Duration = Duration::from_secs(60);
 /// The file that one process locks while it measures.
 const LOCK: &str = "lock";
 /// In the origin of the default costs that stand meanwhile.
 const DOUBTFUL: &str = "default ones";
+/// In the origin of costs that hold for [`SECOND_TRY`] only.
+const AGAIN: &str = "so it is measured again after a minute";
 
 /// The directory in the user's cache directory.
 const NAME: &str = "tern";
@@ -81,23 +83,42 @@ fn is_good(cache: &Private, name: &str) -> bool {
     let Some(costs) = read.ok().and_then(|_| text.parse::<Costs>().ok()) else {
         return false;
     };
-    !costs.origin.contains(DOUBTFUL) || age.is_none_or(|age| age < SECOND_TRY)
+    is_lasting(&costs) || age.is_none_or(|age| age < SECOND_TRY)
 }
 
-/// Measures as [`calibrate()`] does, and says in the result what was measured.
+/// Measures as [`calibrate()`] does, and says in the origin of the costs what was measured. Where the figures say nothing, the costs
+/// are the default ones.
 pub fn measure(machine: &Machine, cores: &[usize], budget: Duration, rounds: u32) -> Result<Calibration, String> {
     let mut calibration = calibrate(cores, budget, rounds)?;
-    let doubt = match calibration.busy {
-        true => Some("the machine was busy"),
-        false if !is_plausible(&calibration.costs) => Some("the cores were further apart than it says"),
-        false => None,
-    };
-    calibration.costs.origin = format!("{}{machine}", Costs::MEASURED);
-    if let Some(doubt) = doubt {
-        calibration.costs = Costs::default();
-        calibration.costs.origin = format!("{DOUBTFUL}, since {doubt} when it was measured: {machine}");
-    }
+    judge(&mut calibration, &machine.to_string());
     Ok(calibration)
+}
+
+/// Says in the origin of what was measured how far it can be trusted.
+fn judge(calibration: &mut Calibration, machine: &str) {
+    let Calibration { costs, signs, .. } = calibration;
+    let doubt = match signs.judge() {
+        Disturbance::Much => Some(format!("the machine was busy when it was measured ({signs})")),
+        _ if !is_plausible(costs) => Some("the cores were further apart than it says when it was measured".to_owned()),
+        Disturbance::Some => {
+            let measured = Costs::MEASURED;
+            costs.origin = format!("{measured}{machine}; other programs were in the way ({signs}), {AGAIN}");
+            return;
+        }
+        Disturbance::None => None,
+    };
+    costs.origin = match doubt {
+        None => format!("{}{machine}", Costs::MEASURED),
+        Some(doubt) => {
+            *costs = Costs::default();
+            format!("{DOUBTFUL}, since {doubt}, {AGAIN}: {machine}")
+        }
+    };
+}
+
+/// Whether these costs can be kept: no other program was in the way when they were measured.
+pub fn is_lasting(costs: &Costs) -> bool {
+    !costs.origin.contains(AGAIN)
 }
 
 /// The longest time, in nanoseconds, that a packet takes between two cores of one cache. A line takes 30 to 110 ns from core to core in the

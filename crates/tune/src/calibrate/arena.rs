@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags};
 
+use super::disturbance::{Signs, median};
 use super::promotion::PROMOTED;
 use super::{LARGEST, MOVERS, SIZES};
 
@@ -62,8 +63,10 @@ pub(super) struct Words {
     promote: [AtomicU64; PROMOTED.len()],
     /// Whether copies are made by vectors: 0 unknown, 1 no, 2 yes.
     pub vectors: Line,
-    /// Raised by a process that lost its core to others.
-    pub lost: AtomicU64,
+    /// Which part of the time the sender and the receiver were off their cores.
+    lost: [AtomicU64; 2],
+    /// See [`Signs::spread`].
+    spread: AtomicU64,
 }
 
 #[repr(C, align(4096))]
@@ -92,19 +95,20 @@ pub(super) struct Found {
     pub promote: [Option<f64>; PROMOTED.len()],
     /// Copies of some KiB are faster by vectors.
     pub vectors: Option<f64>,
-    /// The processes lost their cores now and then.
-    pub busy: bool,
+    /// What was seen of others.
+    pub signs: Signs,
 }
 
 impl Found {
     /// The median of each figure over those rounds that have it.
     pub fn median(rounds: &[Found]) -> Found {
-        let figure = |of: &dyn Fn(&Found) -> Option<f64>| {
-            let mut all: Vec<f64> = rounds.iter().filter_map(of).collect();
-            all.sort_unstable_by(f64::total_cmp);
-            all.get(all.len() / 2).copied()
+        let sign = |of: &dyn Fn(&Signs) -> f64| {
+            let mut all: Vec<f64> = rounds.iter().map(|found| of(&found.signs)).collect();
+            median(&mut all).unwrap_or(0.0)
         };
-        let mut median = Found {
+        let figure =
+            |of: &dyn Fn(&Found) -> Option<f64>| median(&mut rounds.iter().filter_map(of).collect::<Vec<f64>>());
+        let mut found = Found {
             packet: figure(&|found| found.packet),
             piece: figure(&|found| found.piece),
             kernel_piece: figure(&|found| found.kernel_piece),
@@ -113,17 +117,21 @@ impl Found {
             lookup: figure(&|found| found.lookup),
             promote: std::array::from_fn(|size| figure(&|found| found.promote[size])),
             vectors: figure(&|found| found.vectors),
-            busy: rounds.iter().filter(|found| found.busy).count() * 2 > rounds.len(),
+            signs: Signs {
+                lost: sign(&|signs| signs.lost),
+                stolen: sign(&|signs| signs.stolen),
+                spread: sign(&|signs| signs.spread),
+            },
             ..Found::default()
         };
-        for (mover, warmths) in median.moves.iter_mut().enumerate() {
+        for (mover, warmths) in found.moves.iter_mut().enumerate() {
             for (warmth, sizes) in warmths.iter_mut().enumerate() {
                 for (size, ns) in sizes.iter_mut().enumerate() {
                     *ns = figure(&|found| found.moves[mover][warmth][size]);
                 }
             }
         }
-        median
+        found
     }
 }
 
@@ -198,7 +206,11 @@ impl Arena {
             lookup: read(&words.lookup),
             promote: words.promote.each_ref().map(read),
             vectors: words.vectors.0.load(Ordering::Relaxed).checked_sub(1).map(|vectors| vectors as f64),
-            busy: words.lost.load(Ordering::Relaxed) != 0,
+            signs: Signs {
+                lost: words.lost.iter().filter_map(read).fold(0.0, f64::max),
+                stolen: 0.0,
+                spread: read(&words.spread).unwrap_or(0.0),
+            },
         }
     }
 }
@@ -213,6 +225,14 @@ impl Drop for Arena {
 impl Words {
     pub fn set_move(&self, mover: usize, warmth: usize, size: usize, ns: f64) {
         store(&self.moves[mover][warmth][size], ns);
+    }
+
+    pub fn set_lost(&self, own: usize, part: f64) {
+        store(&self.lost[own], part);
+    }
+
+    pub fn set_spread(&self, spread: f64) {
+        store(&self.spread, spread);
     }
 
     pub fn set_packet(&self, ns: f64) {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::Instant;
 
 use super::arena::{LINE, PART};
+use super::disturbance::{median, spread};
 use super::promotion;
 use super::roles::{
     COPIES, EXTRA, Experiment, Process, TURNS, VECTORS, clock_cost, copies, copy, experiments, flush, io, pin,
@@ -16,6 +17,9 @@ use tern_copy::use_vectors;
 /// What is not the C library must be so much faster.
 const CLEARLY: f64 = 0.98;
 
+/// Messages from so many bytes on take long enough that two tries of one experiment can be compared.
+const STEADY: usize = 4 << 10;
+
 /// Takes the times of all experiments.
 pub(super) fn run(own: &mut Process<'_>) {
     let words = own.arena.words();
@@ -27,9 +31,11 @@ pub(super) fn run(own: &mut Process<'_>) {
     play(own, 1, Wait::Spin);
     let clock = clock_cost();
     choose_copies(own);
+    let mut spreads = Vec::new();
     'all: for experiment in experiments() {
         // The best with the target read before, and without.
         let mut best = [f64::INFINITY; 2];
+        let mut tries = [Vec::new(), Vec::new()];
         for time in 0..times(&experiment) {
             let reads = time % 2;
             let taken = receive(own, &experiment, reads == 1);
@@ -39,16 +45,21 @@ pub(super) fn run(own: &mut Process<'_>) {
             // The first two are warm-ups.
             if let (Some(ns), 2..) = (taken, time) {
                 best[reads] = best[reads].min((ns - clock).max(0.0));
+                tries[reads].push(ns);
             }
         }
         let ns = (best[0] + best[1]) / 2.0;
         if ns.is_finite() {
             words.set_move(experiment.number, experiment.warmth as usize, experiment.size_number, ns);
         }
+        if experiment.size >= STEADY {
+            spreads.extend(tries.iter_mut().filter_map(|tries| spread(tries)));
+        }
     }
+    words.set_spread(median(&mut spreads).unwrap_or(0.0));
     pieces(own);
     own.together(1);
-    own.note_losses();
+    own.note_losses(1);
     words.complete.0.store(1, Relaxed);
     own.allow(EXTRA);
     promotion::measure(words);

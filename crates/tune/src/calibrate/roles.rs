@@ -181,14 +181,14 @@ impl<'a> Process<'a> {
         self.step << 16 | part as u64
     }
 
-    /// Notes whether this process, which always had something to do, lost its core for more than
-    /// a tenth of the time.
-    pub fn note_losses(&self) {
+    /// Notes which part of the time this process, which always had something to do, was off its core; `own` is 0 for the sender, 1 for
+    /// the receiver.
+    pub fn note_losses(&self, own: usize) {
         let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
         let used = Duration::new(used.tv_sec as u64, used.tv_nsec as u32);
-        if used < self.begin.elapsed() * 9 / 10 {
-            self.arena.words().lost.store(1, Relaxed);
-        }
+        let elapsed = self.begin.elapsed();
+        let lost = elapsed.saturating_sub(used).as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.arena.words().set_lost(own, lost);
     }
 
     /// The buffers that a mover works on: from the sender's, and to the receiver's.

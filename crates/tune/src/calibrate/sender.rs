@@ -39,7 +39,7 @@ pub(super) fn run(own: &mut Process<'_>) {
         }
     }
     own.together(0);
-    own.note_losses();
+    own.note_losses(0);
     own.allow(EXTRA);
     own.together(0);
     let wake = play(own, 0, Wait::Sleep);

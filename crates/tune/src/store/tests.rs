@@ -1,4 +1,5 @@
 use super::*;
+use crate::Signs;
 
 /// A directory that is removed when dropped.
 struct Scratch(PathBuf);
@@ -114,13 +115,35 @@ fn where_nothing_could_be_trusted_the_defaults_stand_for_a_moment() {
         let opened = std::fs::File::options().write(true).open(cache.path().join("costs")).unwrap();
         opened.set_modified(std::time::SystemTime::now() - SECOND_TRY * 2).unwrap();
     };
-    keep(&format!("{DOUBTFUL}, since: x"));
+    keep(&format!("{DOUBTFUL}, since: x, {AGAIN}: y"));
     assert!(is_good(&cache, "costs"));
     age();
     assert!(!is_good(&cache, "costs"));
     keep("measured: x");
     age();
     assert!(is_good(&cache, "costs"));
+}
+
+#[test]
+fn figures_that_others_have_disturbed_are_not_kept() {
+    let judged = |signs: Signs| {
+        let mut costs = Costs { lookup: 77.0, ..Costs::default() };
+        costs.origin.clear();
+        let mut calibration = Calibration { costs, signs, gaps: Vec::new() };
+        judge(&mut calibration, "a machine of glass");
+        calibration.costs
+    };
+    let quiet = Signs { lost: 0.005, stolen: 0.0, spread: 0.1 };
+    let some = judged(Signs { lost: 0.05, ..quiet });
+    assert!(some.is_measured() && !is_lasting(&some), "{}", some.origin);
+    assert!(some.origin.contains("glass") && some.origin.contains("5.0 %"), "{}", some.origin);
+    assert_eq!(some.lookup, 77.0, "it is good enough until then");
+    let much = judged(Signs { lost: 0.5, ..quiet });
+    assert!(!much.is_measured() && !is_lasting(&much), "{}", much.origin);
+    assert_eq!(much.lookup, Costs::default().lookup);
+    let good = judged(quiet);
+    assert_eq!(good.origin, "measured: a machine of glass");
+    assert!(is_lasting(&good) && good.lookup == 77.0);
 }
 
 #[test]
