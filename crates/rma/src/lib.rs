@@ -1,8 +1,8 @@
 //! One-sided communication (MPI 5.0, chapter 12) below the API.
 //!
 //! A [`Window`] is memory that the members of a group expose to each other. It knows processes,
-//! [`Peers`](tern_coll::Peers) and layouts, and nothing of handles, epochs' rules or error handlers:
-//! whoever calls has checked the arguments, but for the range of an access, which is checked here.
+//! [`Peers`](tern_coll::Peers) and layouts, and nothing of handles, epochs' rules or error handlers.
+//! The caller has checked the arguments. The range of an access is checked here.
 //!
 //! All calls are made with the library's lock held. Those that wait make progress meanwhile.
 //!
