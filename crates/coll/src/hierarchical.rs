@@ -81,7 +81,7 @@ impl Levels {
             return None;
         }
         // All processes have areas for the same communicators.
-        let capacity = adi.mcm().lines(adi.me(), peers.context / 2)?.capacity();
+        let capacity = adi.mcm().control_slots(adi.me(), peers.context / 2)?.capacity();
         let (node, place) = nodes.places[peers.rank as usize];
         let part = |rank: usize, ranks: &mut dyn Iterator<Item = u32>| {
             let procs = ranks.map(|rank| peers.procs[rank as usize]).collect();

@@ -2,7 +2,7 @@
 //! contribution in its own lines, waits for those it needs, and reads them. One step for all of
 //! them, whatever their number, so that with more ranks than cores each has to run only once.
 //!
-//! Every operation takes a turn (`tern_device::LineArea`); all members take the same turns since
+//! Every operation takes a turn (`tern_device::ControlSlots`); all members take the same turns since
 //! MPI asks them to call collectives in the same order, and the choice of this path depends only
 //! on what all of them know.
 
@@ -28,7 +28,7 @@ use label::{BLOCK, Done, History, agree_since, compare, ends_block, label, lost}
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::{Adi, Awaited, Proc};
-use tern_mcm::{DEPTH, LineArea, Occupied};
+use tern_mcm::{ControlSlots, DEPTH, Occupied};
 
 /// Done, or what the members disagree about; `None`: it has to go another way.
 pub type Fast = Option<Done>;
@@ -36,7 +36,7 @@ pub type Fast = Option<Done>;
 /// The lines of one communicator.
 #[derive(Debug)]
 pub struct Lines {
-    areas: Vec<LineArea>,
+    areas: Vec<ControlSlots>,
     procs: Rc<[Proc]>,
     me: usize,
     /// The last turn taken.
@@ -65,7 +65,7 @@ pub struct Lines {
 /// The last turn on some lines, after which this process reads nothing more of the others.
 #[derive(Debug)]
 pub struct Farewell {
-    areas: Vec<LineArea>,
+    areas: Vec<ControlSlots>,
     pub(crate) turn: u64,
 }
 
@@ -95,12 +95,12 @@ impl Lines {
         }
         // Both contexts of a communicator come from its id.
         let id = peers.context / 2;
-        let areas: Option<Vec<_>> = peers.procs.iter().map(|&p| adi.mcm().lines(p, id)).collect();
+        let areas: Option<Vec<_>> = peers.procs.iter().map(|&p| adi.mcm().control_slots(p, id)).collect();
         Some(Lines::over(areas?, peers, (epoch as u64) << 32))
     }
 
     /// The lines of `peers` in these areas, in which no turn after `base` has been published.
-    pub(crate) fn over(areas: Vec<LineArea>, peers: &Group, base: u64) -> Lines {
+    pub(crate) fn over(areas: Vec<ControlSlots>, peers: &Group, base: u64) -> Lines {
         Lines {
             areas,
             procs: peers.procs.clone(),
@@ -127,7 +127,7 @@ impl Lines {
     }
 
     /// The area of `rank`.
-    pub(crate) fn area(&self, rank: usize) -> &LineArea {
+    pub(crate) fn area(&self, rank: usize) -> &ControlSlots {
         &self.areas[rank]
     }
 
@@ -157,7 +157,7 @@ impl Lines {
     /// Whether the lines of a payload of `len` bytes are asked for early.
     #[inline(always)]
     fn is_fetched(&self, len: usize) -> bool {
-        len <= self.fetched && !LineArea::in_cell(len)
+        len <= self.fetched && !ControlSlots::in_cell(len)
     }
 
     /// The longest payload of one member.
@@ -363,7 +363,7 @@ impl Lines {
     /// The payload of `rank`.
     ///
     /// # Safety
-    /// As for `LineArea::read`.
+    /// As for `ControlSlots::read`.
     #[inline]
     pub(crate) unsafe fn payload(&self, rank: usize, turn: u64, len: usize) -> &[u8] {
         let area = &self.areas[rank];

@@ -9,23 +9,23 @@
 pub mod clock;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+mod control_slots;
 mod direct;
 pub mod hint;
-mod lines;
 mod memory;
 mod pair;
 pub mod queue;
-mod remote;
+mod remote_memory;
 pub mod runs;
 mod shared_memory;
 mod single_copy;
 pub mod table;
 mod tuple_queue;
+pub use control_slots::{ControlSlots, DEPTH, Occupied};
 pub use direct::Direct;
-pub use lines::{DEPTH, LineArea, Occupied};
 pub use memory::{Direction, Key, Memory, Purpose, Run, SpeculativeAddress};
 pub use pair::PairFacts;
-pub use remote::{Lost, Remote, Word};
+pub use remote_memory::{Lost, RemoteMemory, Word};
 pub use shared_memory::SharedMemory;
 pub use single_copy::{Pull, SingleCopy};
 pub use tern_policy::pair::{Group, Pair, Times};
@@ -196,7 +196,7 @@ pub struct Abilities {
     pub packet: usize,
     /// Payload bytes of a packet of a long message, where each packet has a cost of its own, such as a system call. `None`: shorter ones
     /// pay, since the receiver copies one out while the sender copies the next one in. Longer than `packet` where what is
-    /// [lent](Device::send_from) has longer packets.
+    /// [lent](Channel::send_from) has longer packets.
     pub piece: Option<usize>,
     /// Bytes of a message that may go without asking: the device has room for as much.
     pub eager: usize,
@@ -209,7 +209,7 @@ pub struct Abilities {
     /// How many looks at shared memory take as long as one look for packets of this device: 1, or more where each look is
     /// a system call. A wait looks less often before it lets others on the core.
     pub look: u32,
-    /// Shared control lines for collectives ([`Device::lines`]).
+    /// Shared control lines for collectives ([`Channel::control_slots`]).
     pub lines: bool,
     /// Whoever has copied a long payload should write its lines back to memory, since its place is
     /// filled again while they are still cached.
@@ -247,11 +247,11 @@ pub trait Endpoint {
     /// The device, with the addresses of all processes of the world, by rank.
     ///
     /// Errors: an address is something else; no memory, descriptor or thread is left.
-    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Device>>;
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Channel>>;
 }
 
 /// A way to carry packets. Not thread-safe: callers hold the library's lock.
-pub trait Device {
+pub trait Channel {
     /// What the device can do, and what that costs.
     fn abilities(&self) -> &Abilities;
 
@@ -260,17 +260,17 @@ pub trait Device {
 
     /// Sends a packet: the header, and as much of the payload as the device takes at once.
     /// Returns how many payload bytes went (the caller sends the rest in further packets), or
-    /// `None` when not even the header found room: try again after [`Device::poll`].
+    /// `None` when not even the header found room: try again after [`Channel::poll`].
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize>;
 
-    /// Whether a message should leave by [`Device::send_from`]. Counts a use of its memory: what is used often enough need
+    /// Whether a message should leave by [`Channel::send_from`]. Counts a use of its memory: what is used often enough need
     /// not be copied.
     fn lending(&self, _peer: u32, _payload: &[u8]) -> Lending {
         Lending::No
     }
 
     /// Sends a payload, whole, in packets, while it stays where it is until [`Sink::sent`] names request `sender`.
-    /// False: nothing has happened, and [`Device::copy_and_send`] is the way.
+    /// False: nothing has happened, and [`Channel::copy_and_send`] is the way.
     ///
     /// # Safety
     /// The payload is valid and not changed until then.
@@ -278,7 +278,7 @@ pub trait Device {
         false
     }
 
-    /// Smallest payload, in bytes, for which [`Device::lending`] is worth asking.
+    /// Smallest payload, in bytes, for which [`Channel::lending`] is worth asking.
     fn sends_from(&self) -> usize {
         usize::MAX
     }
@@ -305,7 +305,7 @@ pub trait Device {
 
     /// The shared area `index` of process `peer`, or `None` when the device has none for it.
     /// Areas begin as zeros; only their owner writes to them.
-    fn lines(&self, _peer: u32, _index: u32) -> Option<LineArea> {
+    fn control_slots(&self, _peer: u32, _index: u32) -> Option<ControlSlots> {
         None
     }
 
@@ -315,7 +315,7 @@ pub trait Device {
     }
 
     /// Memory of other processes by the card alone, where the device has one that can do that.
-    fn remote(&self) -> Option<&dyn Remote> {
+    fn remote(&self) -> Option<&dyn RemoteMemory> {
         None
     }
 
@@ -324,8 +324,8 @@ pub trait Device {
 
     /// Says that the process is about to sleep. After this a peer that sends will wake it, and so
     /// will one that makes room where a packet was refused. The caller polls, and sends what was
-    /// refused, once more before it calls [`Device::sleep`] with the token. Every call is followed
-    /// by [`Device::end_sleep`].
+    /// refused, once more before it calls [`Channel::sleep`] with the token. Every call is followed
+    /// by [`Channel::end_sleep`].
     fn prepare_sleep(&self) -> u32;
 
     /// Sleeps until a peer has rung since `token` was given, or `timeout` passes. The one
@@ -333,8 +333,8 @@ pub trait Device {
     fn sleep(&self, token: u32, timeout: std::time::Duration);
 
     /// What is readable while something waits to be polled, or a refused packet would find room, from
-    /// [`Device::prepare_sleep`] to [`Device::end_sleep`]: for one who sleeps on several devices at once, and so calls
-    /// no [`Device::sleep`]. Devices without it are looked at again and again.
+    /// [`Channel::prepare_sleep`] to [`Channel::end_sleep`]: for one who sleeps on several devices at once, and so calls
+    /// no [`Channel::sleep`]. Devices without it are looked at again and again.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }

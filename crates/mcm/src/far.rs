@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::io::Result;
 use std::ops::Range;
 use std::rc::Rc;
-use tern_device::{Device, Header, Payload, Place, Sink};
+use tern_device::{Channel, Header, Payload, Place, Sink};
 use tern_pmi::Job;
 use tern_tcp::Tcp;
 

@@ -14,9 +14,9 @@ pub use multi_device::MultiDevice;
 pub use network::door;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
-    Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, LineArea, Lost, Memory, News,
-    Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, Remote, Run, SharedMemory, SingleCopy, Sink,
-    SpeculativeAddress, Times, TupleQueue, Word, copy_short,
+    ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Lost, Memory, News,
+    Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, RemoteMemory, Run, SharedMemory, SingleCopy,
+    Sink, SpeculativeAddress, Times, TupleQueue, Word, copy_short,
 };
 pub use tern_tcp::{Door, Knock};
 pub use wait::{Patience, Step};
@@ -26,7 +26,7 @@ use std::cell::Cell;
 use std::io::{Error, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use tern_device::{Device, hint};
+use tern_device::{Channel, hint};
 use tern_pmi::Nodes;
 use tern_shm::Shm;
 
@@ -58,14 +58,14 @@ pub struct Mcm {
 #[allow(clippy::large_enum_variant, reason = "there is one of it, and no box is in the way of a packet")]
 enum Devices {
     MultiDevice(MultiDevice),
-    Other(Box<dyn Device>),
+    Other(Box<dyn Channel>),
 }
 
 /// The device in use.
 enum Carrier<'a> {
     Shm(&'a Shm),
     MultiDevice(&'a MultiDevice),
-    Other(&'a dyn Device),
+    Other(&'a dyn Channel),
 }
 
 impl Mcm {
@@ -97,7 +97,7 @@ impl Mcm {
     }
 
     /// `me` of `size` processes, reached through `device`.
-    pub fn new(device: Box<dyn Device>, me: u32, size: u32, patience: Patience) -> Mcm {
+    pub fn new(device: Box<dyn Channel>, me: u32, size: u32, patience: Patience) -> Mcm {
         Mcm::over(Devices::Other(device), false, me, size, patience)
     }
 
@@ -229,7 +229,7 @@ impl Mcm {
     }
 
     #[inline]
-    fn device(&self) -> &dyn Device {
+    fn device(&self) -> &dyn Channel {
         match self.carrier() {
             Carrier::Shm(shm) => shm,
             Carrier::MultiDevice(multi) => multi,
@@ -280,7 +280,7 @@ impl Mcm {
         self.device().abilities().write_back
     }
 
-    /// Sends a packet as [`Device::copy_and_send`] does, on the device that reaches `peer`.
+    /// Sends a packet as [`Channel::copy_and_send`] does, on the device that reaches `peer`.
     #[inline]
     pub fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
         match self.carrier() {
@@ -290,17 +290,17 @@ impl Mcm {
         }
     }
 
-    /// See [`Device::sends_from`].
+    /// See [`Channel::sends_from`].
     pub fn sends_from(&self) -> usize {
         self.device().sends_from()
     }
 
-    /// See [`Device::lending`].
+    /// See [`Channel::lending`].
     pub fn lending(&self, peer: u32, payload: &[u8]) -> Lending {
         self.device().lending(peer, payload)
     }
 
-    /// See [`Device::send_from`].
+    /// See [`Channel::send_from`].
     ///
     /// # Safety
     /// The payload is valid and not changed until [`Sink::sent`] names `sender`.
@@ -319,7 +319,7 @@ impl Mcm {
         }
     }
 
-    /// See [`Device::take_next`].
+    /// See [`Channel::take_next`].
     #[inline]
     pub fn take_next(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match self.carrier() {
@@ -329,7 +329,7 @@ impl Mcm {
         }
     }
 
-    /// See [`Device::expect_more`].
+    /// See [`Channel::expect_more`].
     #[inline]
     pub fn expect_more(&self, peer: u32) {
         match self.carrier() {
@@ -339,7 +339,7 @@ impl Mcm {
         }
     }
 
-    /// See [`Device::glance`].
+    /// See [`Channel::glance`].
     #[inline]
     pub fn glance(&self, looks: u32) {
         match self.carrier() {
@@ -349,14 +349,14 @@ impl Mcm {
         }
     }
 
-    /// See [`Device::settle`].
+    /// See [`Channel::settle`].
     pub fn settle(&self) {
         self.device().settle();
     }
 
-    /// See [`Device::lines`].
-    pub fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
-        self.device().lines(peer, index)
+    /// See [`Channel::control_slots`].
+    pub fn control_slots(&self, peer: u32, index: u32) -> Option<ControlSlots> {
+        self.device().control_slots(peer, index)
     }
 
     /// One wait follows the other: in between this process counts as one that waits, until it is over.
@@ -371,13 +371,13 @@ impl Mcm {
         self.keeps_waiting.get()
     }
 
-    /// See [`Device::set_waiting`]. [`Mcm::wait`] lowers it when it ends, unless [`Mcm::keep_waiting`] is on.
+    /// See [`Channel::set_waiting`]. [`Mcm::wait`] lowers it when it ends, unless [`Mcm::keep_waiting`] is on.
     #[inline]
     pub fn set_waiting(&self, waiting: bool) {
         self.device().set_waiting(waiting);
     }
 
-    /// See [`Device::direct`].
+    /// See [`Channel::direct`].
     #[inline]
     pub fn direct(&self) -> Option<&dyn Direct> {
         match self.carrier() {
@@ -402,8 +402,8 @@ impl Mcm {
         hint::prefetch(self.news.get());
     }
 
-    /// See [`Device::remote`].
-    pub fn remote(&self) -> Option<&dyn Remote> {
+    /// See [`Channel::remote`].
+    pub fn remote(&self) -> Option<&dyn RemoteMemory> {
         self.device().remote()
     }
 
@@ -422,12 +422,12 @@ impl Mcm {
         }
     }
 
-    /// See [`Device::shares_core`].
+    /// See [`Channel::shares_core`].
     pub fn shares_core(&self, peer: u32) -> bool {
         self.device().shares_core(peer)
     }
 
-    /// See [`Device::ring`].
+    /// See [`Channel::ring`].
     #[inline]
     pub fn ring(&self, peer: u32) {
         self.device().ring(peer);

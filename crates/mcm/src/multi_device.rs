@@ -14,7 +14,7 @@ use std::cell::{Cell, OnceCell};
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, LineArea, Payload, Place, Remote, Sink};
+use tern_device::{Abilities, Channel, ControlSlots, Cut, Direct, Header, Lending, Payload, Place, RemoteMemory, Sink};
 use tern_shm::Shm;
 use watch::{Many, Watch};
 
@@ -28,7 +28,7 @@ pub struct MultiDevice {
     /// The same for what comes from other jobs on other machines, once there are such.
     far_watch: OnceLock<Option<(Watch, Many)>>,
     shm: Shm,
-    network: Box<dyn Device>,
+    network: Box<dyn Channel>,
     numbers: Numbers,
     /// All of the world is on this node.
     alone: bool,
@@ -92,7 +92,7 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
 
 impl MultiDevice {
     /// For a process of a world of `world` ranks, those in `node` on its own node. `machine` of them share its cores.
-    pub fn new(shm: Shm, network: Box<dyn Device>, node: Vec<u32>, world: u32, machine: u32) -> MultiDevice {
+    pub fn new(shm: Shm, network: Box<dyn Channel>, node: Vec<u32>, world: u32, machine: u32) -> MultiDevice {
         // Whichever of the two takes a packet.
         let packet = shm.abilities().packet.min(network.abilities().packet);
         let abilities = Abilities { name: "several", packet, ..shm.abilities().clone() };
@@ -251,7 +251,7 @@ impl MultiDevice {
         }
     }
 
-    /// [`Device::poll`], for a sink whose type is known.
+    /// [`Channel::poll`], for a sink whose type is known.
     #[inline]
     pub fn poll_into<S: Sink>(&self, sink: &mut S) -> usize {
         let near = self.shm.poll_into(&mut Translated { sink, numbers: self.numbers });
@@ -264,7 +264,7 @@ impl MultiDevice {
         self.far.all().iter().map(|far| far.poll(sink)).sum()
     }
 
-    /// [`Device::take_next`], for a closure whose type is known.
+    /// [`Channel::take_next`], for a closure whose type is known.
     #[inline]
     pub fn take_from(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match self.way(peer) {
@@ -299,7 +299,7 @@ impl MultiDevice {
     }
 }
 
-impl Device for MultiDevice {
+impl Channel for MultiDevice {
     fn abilities(&self) -> &Abilities {
         &self.abilities
     }
@@ -365,9 +365,9 @@ impl Device for MultiDevice {
         self.network.glance(1);
     }
 
-    fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
+    fn control_slots(&self, peer: u32, index: u32) -> Option<ControlSlots> {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.lines(peer, index),
+            Way::Shm(peer) => self.shm.control_slots(peer, index),
             Way::Network | Way::Far => None,
         }
     }
@@ -378,7 +378,7 @@ impl Device for MultiDevice {
 
     /// The network reaches ranks of this node too, and one agent for all is what makes its atomics atomic. It numbers as the
     /// layers above do.
-    fn remote(&self) -> Option<&dyn Remote> {
+    fn remote(&self) -> Option<&dyn RemoteMemory> {
         self.network.remote()
     }
 

@@ -8,7 +8,7 @@ pub use tcp::{between_jobs, door};
 
 use std::io::{Error, Result};
 use std::net::{Ipv4Addr, UdpSocket};
-use tern_device::{Device, Endpoint};
+use tern_device::{Channel, Endpoint};
 use tern_hca::Maker;
 use tern_pmi::Job;
 use tern_settings::{Entry, INTERFACE, Kind, NETWORK, Network};
@@ -29,7 +29,7 @@ const NETWORKS: [(Network, Open); 5] = [
 ///
 /// Errors: there is no network, a setting cannot be read, the processes do not use the same network, or the launcher
 /// cannot be reached.
-pub fn open(job: &Job) -> Result<Box<dyn Device>> {
+pub fn open(job: &Job) -> Result<Box<dyn Channel>> {
     if job.simulated && NETWORK.get() != Network::Rdma && INTERFACE.get() == "auto" {
         see_loopback().map_err(Error::other)?;
     }

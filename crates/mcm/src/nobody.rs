@@ -1,7 +1,7 @@
 //! The network of a world that has one node.
 
 use std::time::Duration;
-use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_device::{Abilities, Channel, Header, Payload, Sink};
 
 /// A device that reaches nobody.
 pub struct Nobody;
@@ -20,7 +20,7 @@ static ABILITIES: Abilities = Abilities {
     write_back: false,
 };
 
-impl Device for Nobody {
+impl Channel for Nobody {
     fn abilities(&self) -> &Abilities {
         &ABILITIES
     }

@@ -3,7 +3,7 @@
 use crate::{Carrier, Mcm, lock};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use tern_device::Device;
+use tern_device::Channel;
 use tern_device::clock::ticks;
 use tern_policy::rules;
 

@@ -2,7 +2,7 @@
 
 use rustix::fd::{AsFd, OwnedFd};
 use std::sync::{Barrier, Mutex};
-use tern_device::Device;
+use tern_device::Channel;
 use tern_device::conformance::Group;
 use tern_mcm::MultiDevice;
 use tern_pmi::Nodes;
@@ -38,7 +38,7 @@ impl World {
 }
 
 impl Group for World {
-    fn join(&self, me: u32) -> Box<dyn Device> {
+    fn join(&self, me: u32) -> Box<dyn Channel> {
         let node = self.nodes.of(me);
         let ranks = self.nodes.members(node);
         let local = ranks.partition_point(|rank| *rank < me) as u32;

@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
-use tern_device::{Abilities, Device, Direct, Header, Payload, Remote, Sink};
+use tern_device::{Abilities, Channel, Direct, Header, Payload, RemoteMemory, Sink};
 use tern_node::{random, without_signals};
 
 /// How long a process that ends waits until what it sent has left.
@@ -126,7 +126,7 @@ impl tern_device::Endpoint for Endpoint {
         self.address()
     }
 
-    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Device>> {
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Channel>> {
         Ok(Box::new((*self).join(addresses)?))
     }
 }
@@ -170,7 +170,7 @@ impl Ofi {
     }
 }
 
-impl Device for Ofi {
+impl Channel for Ofi {
     fn abilities(&self) -> &Abilities {
         &self.abilities
     }
@@ -227,7 +227,7 @@ impl Device for Ofi {
         self.accesses.then_some(self)
     }
 
-    fn remote(&self) -> Option<&dyn Remote> {
+    fn remote(&self) -> Option<&dyn RemoteMemory> {
         self.atomics.then_some(self)
     }
 

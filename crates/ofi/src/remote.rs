@@ -2,9 +2,9 @@
 
 use crate::Ofi;
 use crate::fabric::Change;
-use tern_device::{Direction, Lost, Remote, Run, Word};
+use tern_device::{Direction, Lost, RemoteMemory, Run, Word};
 
-impl Remote for Ofi {
+impl RemoteMemory for Ofi {
     fn reaches(&self, peer: u32) -> bool {
         peer < self.world
     }

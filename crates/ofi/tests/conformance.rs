@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use tern_device::conformance::Group;
-use tern_device::{Device, Header, Memory, Payload, Pull, Sink};
+use tern_device::{Channel, Header, Memory, Payload, Pull, Sink};
 use tern_ofi::{Endpoint, Settings};
 
 /// Processes that live in one process here.
@@ -22,7 +22,7 @@ impl Processes {
 }
 
 impl Group for Processes {
-    fn join(&self, me: u32) -> Box<dyn Device> {
+    fn join(&self, me: u32) -> Box<dyn Channel> {
         let endpoint = self.endpoints.lock().unwrap()[me as usize].take();
         Box::new(endpoint.expect("each joins once").join(&self.addresses).expect("a thread"))
     }
@@ -117,7 +117,7 @@ fn settings(provider: &str) -> Settings {
 }
 
 /// Sends until a packet is taken.
-fn send(from: &dyn Device, to: u32, number: u64) {
+fn send(from: &dyn Channel, to: u32, number: u64) {
     while from.copy_and_send(to, &[number; 4], Payload::Bytes(&[])).is_none() {
         std::thread::yield_now();
     }
@@ -153,7 +153,7 @@ impl Sink for Told {
 }
 
 /// A pair of processes.
-fn two(settings: &Settings) -> [Box<dyn Device>; 2] {
+fn two(settings: &Settings) -> [Box<dyn Channel>; 2] {
     let processes = Processes::new(2, settings);
     [processes.join(0), processes.join(1)]
 }

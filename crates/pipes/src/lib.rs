@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pipe::{PIPE_BUF, PipeFlags, pipe_with};
-use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_device::{Abilities, Channel, Header, Payload, Sink};
 
 /// In front of a payload: its length, and the header.
 const HEAD: usize = 4 + size_of::<Header>();
@@ -51,7 +51,7 @@ impl tern_device::Endpoint for Endpoint {
     }
 
     /// Errors: an address is something else.
-    fn join(self: Box<Self>, addresses: &[&[u8]]) -> Result<Box<dyn Device>> {
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> Result<Box<dyn Channel>> {
         let Endpoint { me, inlets } = *self;
         let outlet = |address: &&[u8]| {
             let mut words = address.chunks(4).map(|word| word.try_into().map(i32::from_le_bytes));
@@ -174,7 +174,7 @@ fn word<const N: usize>(head: &[u8; HEAD], at: usize) -> [u8; N] {
     head[at..at + N].try_into().expect("so many bytes")
 }
 
-impl Device for Pipes {
+impl Channel for Pipes {
     fn abilities(&self) -> &Abilities {
         &ABILITIES
     }

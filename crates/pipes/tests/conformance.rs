@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use tern_device::conformance::Group;
-use tern_device::{Device, Endpoint as _, Header, Payload, Sink};
+use tern_device::{Channel, Endpoint as _, Header, Payload, Sink};
 use tern_pipes::Endpoint;
 
 /// Processes that live in one process here.
@@ -12,7 +12,7 @@ struct Processes {
 }
 
 impl Group for Processes {
-    fn join(&self, me: u32) -> Box<dyn Device> {
+    fn join(&self, me: u32) -> Box<dyn Channel> {
         let endpoint = self.endpoints.lock().unwrap()[me as usize].take().expect("each joins once");
         let addresses: Vec<&[u8]> = self.addresses.iter().map(|address| &address[..]).collect();
         Box::new(endpoint).join(&addresses).expect("pipes")

@@ -10,7 +10,7 @@ use crate::card_words::{Which, Words};
 use crate::shared::Shared;
 use std::cell::RefCell;
 use tern_adi::{Adi, Proc};
-use tern_mcm::{Remote, Word};
+use tern_mcm::{RemoteMemory, Word};
 
 /// A member as the card sees it.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub(crate) struct Member {
 
 /// A window that the card serves.
 pub(crate) struct Card {
-    pub remote: &'static dyn Remote,
+    pub remote: &'static dyn RemoteMemory,
     pub members: Box<[Member]>,
     /// Keys to give back: of the words, of the memory, of what is attached and where.
     own: [u64; 2],

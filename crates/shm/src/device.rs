@@ -15,7 +15,7 @@ use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Device, Direct, Header, LineArea, Payload, Sink};
+use tern_device::{Abilities, Channel, ControlSlots, Direct, Header, Payload, Sink};
 use tern_tune::Chooser;
 
 impl Shm {
@@ -81,13 +81,13 @@ impl Shm {
         true
     }
 
-    /// [`Device::take_next`], for a closure whose type is known.
+    /// [`Channel::take_next`], for a closure whose type is known.
     #[inline]
     pub fn take_from(&self, peer: u32, looks: u32, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
         self.receiver(peer).take_next(looks, take)
     }
 
-    /// [`Device::poll`], for a sink whose type is known.
+    /// [`Channel::poll`], for a sink whose type is known.
     #[inline]
     pub fn poll_into<S: Sink>(&self, sink: &mut S) -> usize {
         self.expect_filled();
@@ -143,7 +143,7 @@ impl Shm {
     }
 }
 
-impl Device for Shm {
+impl Channel for Shm {
     fn abilities(&self) -> &Abilities {
         &self.abilities
     }
@@ -190,7 +190,7 @@ impl Device for Shm {
         }
     }
 
-    fn lines(&self, peer: u32, index: u32) -> Option<LineArea> {
+    fn control_slots(&self, peer: u32, index: u32) -> Option<ControlSlots> {
         // The device lives as long as the process.
         (self.is_home(peer) && index < AREAS).then(|| self.segment.area(peer, index))
     }

@@ -9,7 +9,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
 use rustix::mm;
 use std::io;
-use tern_device::LineArea;
+use tern_device::ControlSlots;
 use tern_region::cma::Beacon;
 
 const PAGE: usize = 4096;
@@ -173,7 +173,7 @@ impl Geometry {
     /// After these, the areas of all processes by index.
     fn group(&self, index: u32) -> usize {
         let first = self.status(self.processes).next_multiple_of(PAGE);
-        first + index as usize * LineArea::total(self.processes as usize, BUFFER)
+        first + index as usize * ControlSlots::total(self.processes as usize, BUFFER)
     }
     /// After the areas, a block for each process.
     fn block(&self, process: u32) -> usize {
@@ -257,10 +257,10 @@ impl Segment {
     }
 
     /// The area `index` of `process`; to be used only while self lives.
-    pub fn area(&self, process: u32, index: u32) -> LineArea {
+    pub fn area(&self, process: u32, index: u32) -> ControlSlots {
         let base = self.at(self.geometry.group(index));
         // SAFETY: a part of the segment that is set aside for this, mapped while self lives.
-        unsafe { LineArea::new(base, process as usize, self.geometry.processes as usize, BUFFER) }
+        unsafe { ControlSlots::new(base, process as usize, self.geometry.processes as usize, BUFFER) }
     }
 
     /// What `receiver` has published for `sender`: at the end of its block.

@@ -12,7 +12,7 @@ use crate::transfers::Transfers;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
-use tern_device::{Abilities, Device, Header, Sink};
+use tern_device::{Abilities, Channel, Header, Sink};
 
 /// Packets taken from one ring before the next ring has its turn.
 const BURST: usize = 16;
@@ -108,7 +108,7 @@ impl Inbound {
         }
     }
 
-    /// [`tern_device::Device::take_next`].
+    /// [`tern_device::Channel::take_next`].
     #[inline]
     pub(crate) fn take_next(&self, looks: u32, take: impl FnOnce(&Header, &[u8]) -> bool) -> bool {
         for look in 0..looks {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rustix::fd::{AsFd, OwnedFd};
 use tern_device::conformance::{Action, Group, follow};
-use tern_device::{Device, Header, Key, Payload, Sink};
+use tern_device::{Channel, Header, Key, Payload, Sink};
 use tern_shm::Shm;
 
 /// Processes over one memfd. They live in one process here, with a mapping each.
@@ -21,7 +21,7 @@ impl Segment {
 }
 
 impl Group for Segment {
-    fn join(&self, me: u32) -> Box<dyn Device> {
+    fn join(&self, me: u32) -> Box<dyn Channel> {
         let device = Shm::new(self.memory.as_fd(), me, self.processes, 2, self.ring_data);
         Box::new(device.expect("shared memory"))
     }

@@ -7,7 +7,7 @@
 use rustix::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use tern_device::conformance::{Group, follow};
-use tern_device::{Abilities, Device, Header, Payload, Sink};
+use tern_device::{Abilities, Channel, Header, Payload, Sink};
 use tern_shm::Shm;
 
 fn memory() -> OwnedFd {
@@ -50,7 +50,7 @@ impl Sink for Outward<'_> {
     }
 }
 
-impl Device for Renumbered {
+impl Channel for Renumbered {
     fn abilities(&self) -> &Abilities {
         &self.abilities
     }
@@ -90,14 +90,14 @@ impl Device for Renumbered {
 }
 
 impl Group for Jobs {
-    fn join(&self, me: u32) -> Box<dyn Device> {
+    fn join(&self, me: u32) -> Box<dyn Channel> {
         let shm = Shm::new(memory().as_fd(), 0, 1, 2, None).expect("shared memory");
         let others: Vec<u32> = (0..self.processes).filter(|&place| place != me).collect();
         let first = shm.connect(self.between.as_fd(), OFFSET, me, self.processes, &others);
         assert_eq!(first.expect("shared memory"), 1);
         // Between jobs there are neither lines nor published receives.
         let abilities = Abilities { lines: false, ..shm.abilities().clone() };
-        assert!(others.is_empty() || shm.lines(1, 0).is_none());
+        assert!(others.is_empty() || shm.control_slots(1, 0).is_none());
         Box::new(Renumbered { shm, me, abilities })
     }
 }

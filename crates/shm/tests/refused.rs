@@ -3,7 +3,7 @@
 use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use std::sync::Once;
-use tern_device::{Delivery, Device, Direct, Header, Key, Memory, Outgoing, Pull, Sink};
+use tern_device::{Channel, Delivery, Direct, Header, Key, Memory, Outgoing, Pull, Sink};
 use tern_policy::Likely;
 use tern_shm::Shm;
 

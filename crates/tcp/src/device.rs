@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
-use tern_device::{Abilities, Cut, Device, Header, Lending, Payload, Sink};
+use tern_device::{Abilities, Channel, Cut, Header, Lending, Payload, Sink};
 use tern_node::{random, without_signals};
 
 /// Of no more connections each is read at each poll; of more the kernel is asked which have something.
@@ -117,7 +117,7 @@ impl tern_device::Endpoint for Endpoint {
         self.address()
     }
 
-    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Device>> {
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn Channel>> {
         Ok(Box::new((*self).join(addresses)?))
     }
 }
@@ -324,7 +324,7 @@ impl Tcp {
     }
 }
 
-impl Device for Tcp {
+impl Channel for Tcp {
     fn abilities(&self) -> &Abilities {
         &self.abilities
     }

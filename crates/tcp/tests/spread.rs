@@ -1,7 +1,7 @@
 //! Long messages over several connections of a pair.
 
 use std::time::{Duration, Instant};
-use tern_device::{Cut, Device, Header, Payload, Place, Sink};
+use tern_device::{Channel, Cut, Header, Payload, Place, Sink};
 use tern_tcp::{Endpoint, Settings, Tcp};
 
 /// Keeps what has come in order. Every other long payload has a place.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
-use tern_device::{Device, Header, Payload, Sink};
+use tern_device::{Channel, Header, Payload, Sink};
 use tern_tcp::{Endpoint, Settings, Tcp};
 
 #[derive(Default)]

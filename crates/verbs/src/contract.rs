@@ -5,9 +5,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Remote, Sink};
+use tern_device::{Abilities, Channel, Cut, Direct, Header, Lending, Payload, RemoteMemory, Sink};
 
-impl Device for Verbs {
+impl Channel for Verbs {
     fn abilities(&self) -> &Abilities {
         &self.channels.abilities
     }
@@ -38,7 +38,7 @@ impl Device for Verbs {
         Some(self)
     }
 
-    fn remote(&self) -> Option<&dyn Remote> {
+    fn remote(&self) -> Option<&dyn RemoteMemory> {
         self.channels.has_atomics().then_some(&self.channels)
     }
 

@@ -97,7 +97,7 @@ impl tern_device::Endpoint for Endpoint {
         self.address()
     }
 
-    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn tern_device::Device>> {
+    fn join(self: Box<Self>, addresses: &[&[u8]]) -> std::io::Result<Box<dyn tern_device::Channel>> {
         Ok(Box::new((*self).join(addresses)?))
     }
 }
@@ -145,7 +145,7 @@ impl Verbs {
         self.moves.ports.carried()
     }
 
-    /// [`tern_device::Device::poll`].
+    /// [`tern_device::Channel::poll`].
     #[inline]
     pub(crate) fn deliver(&self, sink: &mut dyn Sink) -> usize {
         self.channels.pump();

@@ -96,12 +96,12 @@ impl Frequent {
 }
 
 impl Frequent {
-    /// [`tern_device::Device::sends_from`].
+    /// [`tern_device::Channel::sends_from`].
     pub(crate) fn lends_from(&self, channels: &Channels) -> usize {
         if channels.settings.frequent { SHORTEST } else { usize::MAX }
     }
 
-    /// [`tern_device::Device::lending`].
+    /// [`tern_device::Channel::lending`].
     pub(crate) fn lends(&self, channels: &Channels, payload: &[u8]) -> Lending {
         let Some(counts) = self.counts.get() else { return Lending::No };
         let Some(needed) = counts.needed(payload.len()) else { return Lending::No };
@@ -117,7 +117,7 @@ impl Frequent {
         }
     }
 
-    /// [`tern_device::Device::send_from`].
+    /// [`tern_device::Channel::send_from`].
     ///
     /// # Safety
     /// As there.

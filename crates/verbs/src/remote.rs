@@ -13,7 +13,7 @@ use crate::token::Token;
 use std::sync::Arc;
 use tern_counters as counters;
 use tern_device::runs::{Cursor, FEWEST, LONGEST, registered};
-use tern_device::{Direction, Lost, Memory, Remote, Run, Word};
+use tern_device::{Direction, Lost, Memory, RemoteMemory, Run, Word};
 use tern_hca::{Access, Atomics, Connection, Data, Error, Operation, Segment, SendFlags, SendRequest};
 
 /// Segments of a request.
@@ -187,7 +187,7 @@ fn towards(way: Direction, address: u64, key: u32) -> Operation {
     }
 }
 
-impl Remote for Channels {
+impl RemoteMemory for Channels {
     fn reaches(&self, peer: u32) -> bool {
         peer < self.world() && (peer != self.me || self.own_loop().is_some())
     }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::sync::Mutex;
-use tern_device::Device;
+use tern_device::Channel;
 use tern_device::conformance::{Action, Group, follow};
 use tern_verbs::{Endpoint, Settings, Transport};
 
@@ -29,7 +29,7 @@ impl Processes {
 }
 
 impl Group for Processes {
-    fn join(&self, me: u32) -> Box<dyn Device> {
+    fn join(&self, me: u32) -> Box<dyn Channel> {
         let endpoint = self.endpoints.lock().unwrap()[me as usize].take();
         Box::new(endpoint.expect("each joins once").join(&self.addresses).expect("buffers"))
     }

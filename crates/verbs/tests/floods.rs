@@ -2,7 +2,7 @@
 //! request when one has ended, and those that have it when its completion was polled.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use tern_device::{Device, Direction, Header, Payload, Run, Sink, Word};
+use tern_device::{Channel, Direction, Header, Payload, Run, Sink, Word};
 use tern_verbs::{Endpoint, Settings, Transport, Verbs};
 
 /// More than completion queue and buffers hold.

@@ -1,7 +1,7 @@
 //! Peers that are lost: the sink is told once, and everybody else goes on.
 
 use std::str::FromStr;
-use tern_device::{Device, Direction, Header, Payload, Run, Sink, Word};
+use tern_device::{Channel, Direction, Header, Payload, Run, Sink, Word};
 use tern_hca::Faults;
 use tern_verbs::{Endpoint, Settings, Transport, Verbs};
 

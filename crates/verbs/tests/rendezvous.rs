@@ -2,7 +2,7 @@
 //! loses its peer hears of the loss and of nothing else.
 
 use proptest::prelude::*;
-use tern_device::{Delivery, Device, Direct, Header, Key, Memory, Outgoing, Pull, Sink};
+use tern_device::{Channel, Delivery, Direct, Header, Key, Memory, Outgoing, Pull, Sink};
 use tern_hca::Faults;
 use tern_verbs::{Endpoint, Settings, Verbs};
 

@@ -1,7 +1,7 @@
 //! Rings are used by busy peers, are not by those that sleep, and come back.
 
 use tern_counters::NETWORK_RING;
-use tern_device::{Device, Header, Payload, Sink};
+use tern_device::{Channel, Header, Payload, Sink};
 use tern_verbs::{Endpoint, Settings, Verbs};
 
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Cut, Device, Direct, Header, Lending, Payload, Place, Sink};
+use tern_device::{Abilities, Channel, Cut, Direct, Header, Lending, Payload, Place, Sink};
 
 /// How unkind.
 #[derive(Clone, Copy, Debug)]
@@ -217,7 +217,7 @@ impl Port {
     }
 }
 
-impl Device for Port {
+impl Channel for Port {
     fn direct(&self) -> Option<&dyn Direct> {
         Some(self)
     }

@@ -3,7 +3,7 @@
 use super::label::{Done, MORE, label};
 use super::{Kind, Lines, Mismatch};
 use tern_adi::Adi;
-use tern_mcm::LineArea;
+use tern_mcm::ControlSlots;
 
 impl Lines {
     pub fn barrier(&self, adi: &Adi) -> Done {
@@ -111,7 +111,7 @@ impl Lines {
 
     /// What every member gives, by rank: a few bytes of the library's own, as many at all.
     pub fn tell<const N: usize>(&self, adi: &Adi, mine: [u8; N]) -> Result<Vec<[u8; N]>, Mismatch> {
-        const { assert!(LineArea::in_cell(N)) };
+        const { assert!(ControlSlots::in_cell(N)) };
         let turn = self.give(adi, Kind::Tell, N, N, |out| out.copy_from_slice(&mine))?;
         self.await_givers(adi, turn)?;
         // SAFETY: reached, and this process publishes nothing meanwhile.

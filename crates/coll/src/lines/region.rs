@@ -17,7 +17,7 @@ use crate::tags::tag_of_turn;
 use std::cell::Cell;
 use tern_adi::{Adi, Data, Pattern, SendMode, Sent, Tuple};
 use tern_counters as counters;
-use tern_mcm::{Direct, Direction, Group, LineArea};
+use tern_mcm::{ControlSlots, Direct, Direction, Group};
 use tern_settings::Mechanism;
 
 /// Shortest broadcast for which the root tells of a region first.
@@ -107,7 +107,7 @@ impl Lines {
     fn offer(
         &self, adi: &Adi, task: &Task, memory: &Data, data: &dyn Fn(usize) -> Data, meanwhile: &dyn Fn(),
     ) -> Result<Option<()>, Mismatch> {
-        const { assert!(LineArea::in_cell(Region::TOLD)) };
+        const { assert!(ControlSlots::in_cell(Region::TOLD)) };
         let region = self.declare(adi, task, memory);
         let told = region.map_or([0; Region::TOLD], Region::encode);
         // What is private must not come to be shared while others write to it; and the module copies only what was declared to it.

@@ -5,13 +5,13 @@ use crate::lines::{Farewell, Lines};
 use std::cell::RefCell;
 use std::rc::Rc;
 use tern_adi::Adi;
-use tern_mcm::{Direct, LineArea};
+use tern_mcm::{ControlSlots, Direct};
 
 /// Bytes of each of the two buffers of a member's area. What is not used takes no memory.
 const BUFFER: usize = 32 << 10;
 
 /// Bytes of such an area, which has one owner.
-const LEN: usize = LineArea::total(1, BUFFER);
+const LEN: usize = ControlSlots::total(1, BUFFER);
 
 /// An area of this process, and the last turn that was published in it.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Areas {
             return None;
         }
         // SAFETY: own areas began as zeros and are nobody else's; all of them stay mapped until the lines are closed.
-        let areas = opened.into_iter().flatten().map(|base| unsafe { LineArea::new(base, 0, 1, BUFFER) }).collect();
+        let areas = opened.into_iter().flatten().map(|base| unsafe { ControlSlots::new(base, 0, 1, BUFFER) }).collect();
         let last = told.iter().map(|[_, turn]| *turn).max().unwrap_or(0);
         Some(Lines::over(areas, peers, last))
     }

@@ -5,7 +5,7 @@
 
 use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
-use crate::{Delivery, Device, Direct, Direction, Group, Header, Key, Memory, Outgoing, Pull, Recall, Run, Sink};
+use crate::{Channel, Delivery, Direct, Direction, Group, Header, Key, Memory, Outgoing, Pull, Recall, Run, Sink};
 
 /// Messages in a row after which a device that finds out which way is better has tried each.
 const OFTEN: u64 = 40;
@@ -39,19 +39,19 @@ impl Sink for Told {
 }
 
 /// A sender and a receiver, if their device publishes.
-fn pair(factory: Factory, check: impl FnOnce(&dyn Device, &dyn Device)) {
+fn pair(factory: Factory, check: impl FnOnce(&dyn Channel, &dyn Channel)) {
     let everybody = everybody(factory, 2);
     if everybody[0].direct().is_some() {
         check(&*everybody[0], &*everybody[1]);
     }
 }
 
-fn direct(device: &dyn Device) -> &dyn Direct {
+fn direct(device: &dyn Channel) -> &dyn Direct {
     device.direct().expect("it publishes")
 }
 
 /// Memory that both processes reach: shared, or registered.
-fn shared(device: &dyn Device, peer: u32, len: usize) -> (&'static mut [u8], Memory) {
+fn shared(device: &dyn Channel, peer: u32, len: usize) -> (&'static mut [u8], Memory) {
     let private = || Box::leak(vec![0; len].into_boxed_slice()).as_mut_ptr();
     let at = direct(device).allocate(len).unwrap_or_else(private);
     // SAFETY: fresh memory of that length, which stays mapped: nobody frees it.
@@ -59,16 +59,16 @@ fn shared(device: &dyn Device, peer: u32, len: usize) -> (&'static mut [u8], Mem
     (bytes, direct(device).locate(peer, Memory::dense(at, len), true))
 }
 
-fn publish(device: &dyn Device, target: &Memory, receiver: u32, seen: u32) -> u32 {
+fn publish(device: &dyn Channel, target: &Memory, receiver: u32, seen: u32) -> u32 {
     direct(device).publish(0, &KEY, target, receiver, seen).expect("room for a receive")
 }
 
-fn deliver(device: &dyn Device, source: &Memory, last: u32, waits: bool) -> Delivery {
+fn deliver(device: &dyn Channel, source: &Memory, last: u32, waits: bool) -> Delivery {
     direct(device).deliver(1, &KEY, last, &Outgoing { source, sender: 77, waits, once: None })
 }
 
 /// Delivers a message for which a receive is published, once its sender knows of it.
-fn deliver_soon(sender: &dyn Device, receiver: &dyn Device, source: &Memory, last: u32, waits: bool) -> Delivery {
+fn deliver_soon(sender: &dyn Channel, receiver: &dyn Channel, source: &Memory, last: u32, waits: bool) -> Delivery {
     let (mut here, mut there) = (Told::default(), Told::default());
     for _ in patience() {
         match deliver(sender, source, last, waits) {
@@ -84,7 +84,7 @@ fn deliver_soon(sender: &dyn Device, receiver: &dyn Device, source: &Memory, las
 }
 
 /// Polls at both ends until a receive is filled and its sender has been told; returns the receive.
-fn settle(sender: &dyn Device, receiver: &dyn Device, delivery: Delivery) -> (u32, u64) {
+fn settle(sender: &dyn Channel, receiver: &dyn Channel, delivery: Delivery) -> (u32, u64) {
     let (mut here, mut there) = (Told::default(), Told::default());
     for _ in patience() {
         sender.poll(&mut here);
@@ -104,7 +104,7 @@ fn settle(sender: &dyn Device, receiver: &dyn Device, delivery: Delivery) -> (u3
 
 /// Polls at both ends until the receiver has fetched the message of its request, and the sender has been told if it
 /// `waits` for that.
-fn fetch(sender: &dyn Device, receiver: &dyn Device, request: u32, waits: bool) {
+fn fetch(sender: &dyn Channel, receiver: &dyn Channel, request: u32, waits: bool) {
     let (mut here, mut there) = (Told::default(), Told::default());
     for _ in patience() {
         sender.poll(&mut here);
@@ -117,7 +117,7 @@ fn fetch(sender: &dyn Device, receiver: &dyn Device, request: u32, waits: bool) 
 }
 
 /// Fetches a message that a sender has asked to send, and that is told if it may take part, early or late.
-fn pull(sender: &dyn Device, receiver: &dyn Device, source: &Memory, target: &Memory, late: bool) -> bool {
+fn pull(sender: &dyn Channel, receiver: &dyn Channel, source: &Memory, target: &Memory, late: bool) -> bool {
     match direct(receiver).pull(0, source, target, 5) {
         Pull::No => return false,
         Pull::Done => {}
@@ -217,7 +217,7 @@ pub fn strided_memory_is_filled_where_it_lies(factory: Factory) {
     });
 }
 
-fn strided(sender: &dyn Device, receiver: &dyn Device, [block, count, out_stride, in_stride]: [usize; 4]) {
+fn strided(sender: &dyn Channel, receiver: &dyn Channel, [block, count, out_stride, in_stride]: [usize; 4]) {
     let strided = |memory: Memory, stride: usize| {
         let len = (block * count) as u64;
         let dense = stride == block;
@@ -242,7 +242,7 @@ fn strided(sender: &dyn Device, receiver: &dyn Device, [block, count, out_stride
 }
 
 /// Polls until the receiver knows that a receive is claimed for packets, and frees it.
-fn end_claim(sender: &dyn Device, receiver: &dyn Device, slot: u32) {
+fn end_claim(sender: &dyn Channel, receiver: &dyn Channel, slot: u32) {
     let (mut here, mut there) = (Told::default(), Told::default());
     for _ in patience() {
         match direct(receiver).recall(0, slot) {
@@ -308,7 +308,7 @@ pub fn opaque_memory_goes_in_packets(factory: Factory) {
 }
 
 /// Polls at both ends until the receive of that request is known to be its owner's again.
-fn get_back(sender: &dyn Device, receiver: &dyn Device, request: u32) {
+fn get_back(sender: &dyn Channel, receiver: &dyn Channel, request: u32) {
     let (mut here, mut there) = (Told::default(), Told::default());
     for _ in patience() {
         if there.retracted == [request] {

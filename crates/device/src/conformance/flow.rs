@@ -7,7 +7,7 @@ use super::*;
 const TOO_MUCH: usize = 1 << 30;
 
 /// Sends until there is no room; returns the (number, length) of what went.
-fn fill(device: &dyn Device, to: u32, size: usize) -> VecDeque<(u64, usize)> {
+fn fill(device: &dyn Channel, to: u32, size: usize) -> VecDeque<(u64, usize)> {
     let mut sent = VecDeque::new();
     let mut total = 0;
     for number in 0.. {

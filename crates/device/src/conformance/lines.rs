@@ -1,11 +1,11 @@
 //! Control lines, for devices that have them.
 
 use super::*;
-use crate::{LineArea, Occupied};
+use crate::{ControlSlots, Occupied};
 
 /// The area `index` of `owner`, as `device` sees it; `None` when the device has no lines.
-fn area(device: &dyn Device, owner: u32, index: u32) -> Option<LineArea> {
-    let area = device.lines(owner, index);
+fn area(device: &dyn Channel, owner: u32, index: u32) -> Option<ControlSlots> {
+    let area = device.control_slots(owner, index);
     assert!(area.is_some() || !device.abilities().lines || index > 0, "lines were promised");
     area
 }
@@ -13,7 +13,7 @@ fn area(device: &dyn Device, owner: u32, index: u32) -> Option<LineArea> {
 pub fn lines_begin_empty(factory: Factory) {
     let devices = everybody(factory, 2);
     for device in &devices {
-        assert!(device.lines(2, 0).is_none(), "there is no process 2");
+        assert!(device.control_slots(2, 0).is_none(), "there is no process 2");
         for owner in 0..2 {
             let Some(area) = area(&**device, owner, 0) else {
                 return;
@@ -90,10 +90,10 @@ pub fn lines_are_apart(factory: Factory) {
     if !devices[0].abilities().lines {
         return;
     }
-    let areas = |device: &dyn Device| -> Vec<LineArea> {
+    let areas = |device: &dyn Channel| -> Vec<ControlSlots> {
         (0..3)
             .flat_map(|owner| (0..4).map(move |index| (owner, index)))
-            .filter_map(|(owner, index)| device.lines(owner, index))
+            .filter_map(|(owner, index)| device.control_slots(owner, index))
             .collect()
     };
     for (number, area) in (1..).zip(areas(&*devices[0])) {

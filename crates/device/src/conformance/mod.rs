@@ -35,7 +35,7 @@ pub use remote::*;
 pub use sequence::{Action, follow};
 pub use sleep::*;
 
-use crate::{Device, Header, Payload, Sink};
+use crate::{Channel, Header, Payload, Sink};
 use pattern::{bytes, check};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ use std::time::{Duration, Instant};
 /// Processes that can reach each other, before they have joined.
 pub trait Group: Sync {
     /// The device of process `me`. Called once for each.
-    fn join(&self, me: u32) -> Box<dyn Device>;
+    fn join(&self, me: u32) -> Box<dyn Channel>;
 }
 
 /// Makes a group of so many processes, with memory of its own.
@@ -140,7 +140,7 @@ macro_rules! conformance_tests {
 /// Fails for a device that has no control lines.
 pub fn it_has_lines(factory: Factory) {
     let device = factory(2).join(0);
-    assert!(device.abilities().lines && device.lines(0, 0).is_some());
+    assert!(device.abilities().lines && device.control_slots(0, 0).is_some());
 }
 
 /// Fails for a device without tuple queues and single copies.
@@ -154,7 +154,7 @@ pub fn it_has_remote(factory: Factory) {
 }
 
 /// Everybody of a group of `processes`.
-fn everybody(factory: Factory, processes: u32) -> Vec<Box<dyn Device>> {
+fn everybody(factory: Factory, processes: u32) -> Vec<Box<dyn Channel>> {
     let group = factory(processes);
     (0..processes).map(|me| group.join(me)).collect()
 }
@@ -173,7 +173,7 @@ impl Sink for Inbox {
 }
 
 /// Polls until a packet comes.
-fn receive(device: &dyn Device, inbox: &mut Inbox) -> Packet {
+fn receive(device: &dyn Channel, inbox: &mut Inbox) -> Packet {
     for _ in patience() {
         if let Some(packet) = inbox.0.pop_front() {
             return packet;
@@ -187,7 +187,7 @@ fn receive(device: &dyn Device, inbox: &mut Inbox) -> Packet {
 
 /// Waits until the device takes a packet, with nothing under way. Shared memory does at once; over a network the word that
 /// there is room takes a while.
-fn send_at_last(device: &dyn Device, to: u32, header: &Header, payload: &[u8]) -> usize {
+fn send_at_last(device: &dyn Channel, to: u32, header: &Header, payload: &[u8]) -> usize {
     for _ in patience() {
         if let Some(taken) = device.copy_and_send(to, header, Payload::Bytes(payload)) {
             return taken;
@@ -208,6 +208,6 @@ fn patience() -> impl Iterator<Item = ()> {
 }
 
 /// Sends a packet that must find room; returns the payload bytes taken.
-fn send(device: &dyn Device, to: u32, header: &Header, payload: &[u8]) -> usize {
+fn send(device: &dyn Channel, to: u32, header: &Header, payload: &[u8]) -> usize {
     send_at_last(device, to, header, payload)
 }

@@ -31,7 +31,7 @@ pub fn nothing_has_arrived_at_first(factory: Factory) {
 }
 
 /// Sizes at which a device may change its ways.
-fn sizes(device: &dyn Device) -> Vec<usize> {
+fn sizes(device: &dyn Channel) -> Vec<usize> {
     let able = device.abilities();
     assert!(able.inline <= able.packet, "what travels inline fits into a packet");
     assert!(able.packet > 0);
@@ -86,7 +86,7 @@ pub fn packets_of_a_pair_stay_in_order(factory: Factory) {
 }
 
 /// Receives one packet, which must be the oldest of `expected` (number, length).
-pub(super) fn take_one(device: &dyn Device, inbox: &mut Inbox, expected: &mut VecDeque<(u64, usize)>) {
+pub(super) fn take_one(device: &dyn Channel, inbox: &mut Inbox, expected: &mut VecDeque<(u64, usize)>) {
     let (number, size) = expected.pop_front().expect("no packet refused while none is under way");
     let (_, header, payload) = receive(device, inbox);
     assert_eq!((header, payload.len()), ([number; 4], size), "packets in the order of sending");
@@ -203,7 +203,7 @@ pub fn a_peer_may_begin_late(factory: Factory) {
 }
 
 /// Sends every packet back to where it came from.
-struct Echo<'a>(&'a dyn Device);
+struct Echo<'a>(&'a dyn Channel);
 
 impl Sink for Echo<'_> {
     fn packet(&mut self, from: u32, header: &Header, payload: &[u8]) {

@@ -2,7 +2,7 @@
 
 use super::pattern::bytes;
 use super::{Factory, everybody, patience};
-use crate::{Cut, Device, Header, Lending, Payload, Place, Sink};
+use crate::{Channel, Cut, Header, Lending, Payload, Place, Sink};
 
 /// Keeps all bytes in the order in which they come. Every other packet has a place, if it is asked for.
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl Sink for Stream {
 }
 
 /// Sends all of `payload`, lent if the device wants that; what comes meanwhile goes to `streams`.
-fn send_whole(ends: [&dyn Device; 2], streams: &mut [Stream; 2], payload: &[u8], number: u32) {
+fn send_whole(ends: [&dyn Channel; 2], streams: &mut [Stream; 2], payload: &[u8], number: u32) {
     let header = [u64::from(number), 1, 2, 77];
     let mut gone = 0;
     let mut lent = false;

@@ -4,22 +4,22 @@
 
 use super::pattern::{bytes, check};
 use super::{Factory, Inbox, everybody, patience};
-use crate::{Device, Direction, Remote, Run, Word};
+use crate::{Channel, Direction, RemoteMemory, Run, Word};
 
 /// Everybody, if their device has this part.
-fn remotes(factory: Factory, processes: u32, test: impl FnOnce(&[Box<dyn Device>])) {
+fn remotes(factory: Factory, processes: u32, test: impl FnOnce(&[Box<dyn Channel>])) {
     let everybody = everybody(factory, processes);
     if everybody.iter().all(|device| device.remote().is_some()) {
         test(&everybody);
     }
 }
 
-fn remote(device: &dyn Device) -> &dyn Remote {
+fn remote(device: &dyn Channel) -> &dyn RemoteMemory {
     device.remote().expect("asked before")
 }
 
 /// Polls at one end alone until all of its accesses to `peer` have ended.
-fn flush(device: &dyn Device, peer: u32) {
+fn flush(device: &dyn Channel, peer: u32) {
     let it = remote(device);
     for _ in patience() {
         if it.ended(peer) == it.begun(peer) {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(60);
 
 /// Sleeps as a waiting process does, until `inbox` has a packet.
-fn sleep_until_packet(device: &dyn Device, inbox: &mut Inbox) -> Packet {
+fn sleep_until_packet(device: &dyn Channel, inbox: &mut Inbox) -> Packet {
     loop {
         device.poll(inbox);
         if inbox.0.is_empty() {
@@ -130,7 +130,7 @@ pub fn work_before_sleeping_is_seen(factory: Factory) {
 
 /// A device that threads share as the library's do: all but sleeping under one lock.
 struct Shared {
-    device: Box<dyn Device>,
+    device: Box<dyn Channel>,
     lock: Mutex<()>,
 }
 

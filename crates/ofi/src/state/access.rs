@@ -57,7 +57,7 @@ impl State {
 
     // ---- windows
 
-    /// See [`tern_device::Remote::transfer`].
+    /// See [`tern_device::RemoteMemory::transfer`].
     pub fn transfer(&mut self, peer: u32, own: &[Run], theirs: &[Run], key: u64, way: Direction) -> Result<u64, Lost> {
         let what = if way == Direction::Get { What::Read } else { What::Write };
         let total: u64 = own.iter().map(|run| run.len).sum();

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tern_adi::{Adi, Data};
 use tern_coll::Peers;
-use tern_device::Device;
+use tern_device::Channel;
 use tern_layout::Type;
 use tern_mcm::{Mcm, Patience};
 use tern_rma::{Error, Exposure, Started, Window};
@@ -89,7 +89,7 @@ pub struct Made {
 pub fn world(size: u32, body: impl Fn(&Process<'_>) + Sync) {
     let memory: OwnedFd = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd");
     let shm = |rank| {
-        Box::new(Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory")) as Box<dyn Device>
+        Box::new(Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory")) as Box<dyn Channel>
     };
     world_over(size, shm, body);
 }
@@ -105,12 +105,12 @@ pub fn world_of(memory: Memory, size: u32, body: impl Fn(&Process<'_>) + Sync) {
     let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| Mutex::new(Some(endpoint))).collect();
     let network = |rank: u32| {
         let endpoint = endpoints[rank as usize].lock().expect("no panic").take().expect("each joins once");
-        Box::new(endpoint.join(&addresses).expect("buffers")) as Box<dyn Device>
+        Box::new(endpoint.join(&addresses).expect("buffers")) as Box<dyn Channel>
     };
     world_over(size, network, body);
 }
 
-fn world_over(size: u32, device: impl Fn(u32) -> Box<dyn Device> + Sync, body: impl Fn(&Process<'_>) + Sync) {
+fn world_over(size: u32, device: impl Fn(u32) -> Box<dyn Channel> + Sync, body: impl Fn(&Process<'_>) + Sync) {
     let turn = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for rank in 0..size {

@@ -25,7 +25,7 @@ impl Channels {
         }
     }
 
-    /// [`tern_device::Device::take_next`].
+    /// [`tern_device::Channel::take_next`].
     #[inline]
     pub(crate) fn offer(&self, peer: u32, looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {
         for _ in 0..looks {

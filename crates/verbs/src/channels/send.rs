@@ -36,7 +36,7 @@ pub struct Reserved {
 }
 
 impl Channels {
-    /// [`tern_device::Device::copy_and_send`].
+    /// [`tern_device::Channel::copy_and_send`].
     #[inline]
     pub(crate) fn send(&self, peer: u32, header: &Header, mut payload: Payload<'_>) -> Option<usize> {
         // Towards a peer that is lost everything vanishes; the sink is told.

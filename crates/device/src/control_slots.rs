@@ -52,7 +52,7 @@ impl Occupied {
     /// The turn that every peer must have published before the owner may publish `turn` with a payload of `len` bytes, as
     /// it is about to do: an earlier one.
     #[inline(always)]
-    pub fn occupy(&self, area: &LineArea, turn: u64, len: usize) -> u64 {
+    pub fn occupy(&self, area: &ControlSlots, turn: u64, len: usize) -> u64 {
         if len <= INLINE {
             return (turn + 1).saturating_sub(DEPTH);
         }
@@ -67,7 +67,7 @@ impl Occupied {
 
 /// The area of one process for one group.
 #[derive(Clone, Copy, Debug)]
-pub struct LineArea {
+pub struct ControlSlots {
     /// The owner's cell of turn 0.
     cells: *mut Cell,
     /// Cells from that of one turn to that of the next.
@@ -77,7 +77,7 @@ pub struct LineArea {
     buffer: usize,
 }
 
-impl LineArea {
+impl ControlSlots {
     /// Bytes that the areas of a group of `processes` take, each with two buffers of `buffer` bytes.
     pub const fn total(processes: usize, buffer: usize) -> usize {
         processes * (DEPTH as usize * size_of::<Cell>() + 2 * buffer)
@@ -87,12 +87,12 @@ impl LineArea {
     /// `buffer` bytes, a power of two.
     ///
     /// # Safety
-    /// `base` is memory of [`LineArea::total`] bytes, aligned to a page, that began as zeros, is shared by the
+    /// `base` is memory of [`ControlSlots::total`] bytes, aligned to a page, that began as zeros, is shared by the
     /// group, and stays mapped while any copy of the area is used.
-    pub unsafe fn new(base: *mut u8, owner: usize, processes: usize, buffer: usize) -> LineArea {
+    pub unsafe fn new(base: *mut u8, owner: usize, processes: usize, buffer: usize) -> ControlSlots {
         let cells = base.cast::<Cell>().wrapping_add(owner);
-        let buffers = base.wrapping_add(LineArea::total(processes, 0) + owner * 2 * buffer);
-        LineArea { cells, pitch: processes, buffers, buffer }
+        let buffers = base.wrapping_add(ControlSlots::total(processes, 0) + owner * 2 * buffer);
+        ControlSlots { cells, pitch: processes, buffers, buffer }
     }
 
     /// Where its cells begin, which is where the memory does if there is no other owner.
@@ -213,7 +213,7 @@ impl LineArea {
     /// The payload of `turn`, of which the owner has published `len` bytes or more.
     ///
     /// # Safety
-    /// [`LineArea::reached`] was true for `turn`, the payload was published with the same
+    /// [`ControlSlots::reached`] was true for `turn`, the payload was published with the same
     /// length class (`len` is what the owner gave), and the slice is dropped before this process
     /// publishes `turn + 1`.
     #[inline]
@@ -238,7 +238,7 @@ mod tests {
             let mut parts = Vec::new();
             for owner in 0..processes {
                 // SAFETY: nothing is read or written.
-                let area = unsafe { LineArea::new(base, owner, processes, BUFFER) };
+                let area = unsafe { ControlSlots::new(base, owner, processes, BUFFER) };
                 parts.extend(
                     (0..DEPTH)
                         .map(|turn| (area.cells.wrapping_add(turn as usize * processes) as usize, size_of::<Cell>())),
@@ -249,7 +249,7 @@ mod tests {
             assert_eq!(parts[0].0, base as usize);
             assert!(parts.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{processes} processes");
             let end = parts.last().map(|part| part.0 + part.1).expect("there are parts");
-            assert_eq!(end - base as usize, LineArea::total(processes, BUFFER));
+            assert_eq!(end - base as usize, ControlSlots::total(processes, BUFFER));
         }
     }
 }

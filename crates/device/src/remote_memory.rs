@@ -14,7 +14,7 @@ pub struct Word {
     pub peer: u32,
     /// In its own process.
     pub address: u64,
-    /// What [`Remote::reveal`] has given for the memory that it lies in.
+    /// What [`RemoteMemory::reveal`] has given for the memory that it lies in.
     pub key: u64,
 }
 
@@ -22,18 +22,18 @@ pub struct Word {
 /// [`Lost`]: nothing has happened, or no more will.
 ///
 /// Atomics are atomic with other atomics of this interface alone: a processor's instructions need not be.
-pub trait Remote {
+pub trait RemoteMemory {
     /// True for processes whose memory can be reached; this one is among them.
     fn reaches(&self, peer: u32) -> bool;
 
     /// Lets all processes that are told the key read and change own memory of `len` bytes, not 0, until
-    /// [`Remote::conceal`]. `None`: it cannot be registered.
+    /// [`RemoteMemory::conceal`]. `None`: it cannot be registered.
     ///
     /// # Safety
     /// The memory stays mapped until then, and nobody counts on its contents but by what the processes agree on.
     unsafe fn reveal(&self, memory: *mut u8, len: usize) -> Option<u64>;
 
-    /// Ends what [`Remote::reveal`] began.
+    /// Ends what [`RemoteMemory::reveal`] began.
     fn conceal(&self, key: u64);
 
     /// Moves bytes between own memory and that of `peer`, each of which is one sequence of the same length.
@@ -51,7 +51,7 @@ pub trait Remote {
     /// Stores `swap` in a word that holds `compare`. What was there is stored at `was`, unless that is null.
     ///
     /// # Safety
-    /// As for [`Remote::fetch_add`].
+    /// As for [`RemoteMemory::fetch_add`].
     unsafe fn compare_swap(&self, word: Word, compare: u64, swap: u64, was: *mut u64) -> Result<u64, Lost>;
 
     /// The number of the last access to memory of `peer` that has begun; 0 before the first.

@@ -2,7 +2,7 @@
 //!
 //! Payloads are plain memory, which loom does not see; each cell has a shadow that it does see.
 
-use super::{AtomicU64, Cell, DEPTH, INLINE, LineArea, Occupied};
+use super::{AtomicU64, Cell, ControlSlots, DEPTH, INLINE, Occupied};
 use loom::cell::UnsafeCell;
 use loom::thread;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -30,7 +30,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 fn layout() -> Layout {
-    Layout::from_size_align(LineArea::total(1, BUFFER), 4096).unwrap()
+    Layout::from_size_align(ControlSlots::total(1, BUFFER), 4096).unwrap()
 }
 
 impl Memory {
@@ -58,9 +58,9 @@ impl Memory {
         &self.halves[at / HALF..(at + len).div_ceil(HALF)]
     }
 
-    fn area(&self) -> LineArea {
+    fn area(&self) -> ControlSlots {
         // SAFETY: set up in `new`; self outlives what the model does with it.
-        unsafe { LineArea::new(self.base, 0, 1, BUFFER) }
+        unsafe { ControlSlots::new(self.base, 0, 1, BUFFER) }
     }
 
     fn publish(&self, turn: u64, len: usize) {
