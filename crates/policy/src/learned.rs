@@ -1,0 +1,177 @@
+//! What the engine has learned of its program and its peers: one value, which is told of events with their time.
+
+use crate::copies::{Copies, GAUGED_AFTER, Message};
+use crate::habit::Habits;
+use crate::lending::LendingTrials;
+use crate::order::Order;
+use crate::round::Round;
+use crate::rounds::Gauge;
+use crate::rules;
+use crate::ways::{Way, Ways};
+use tern_copy::Target;
+
+/// The kinds of collectives, in trials of lending, are numbers from here on.
+const TOGETHER: usize = 64;
+
+/// What is learned from messages between two processes. Peers are numbers, lengths are bytes, times are nanoseconds.
+#[derive(Debug)]
+pub struct Learned {
+    /// Whether publishing pays.
+    pub habits: Habits,
+    /// Whether to look for messages pays when receives are started.
+    pub order: Order,
+    /// Which messages receivers had better copy, the kernel for them or they themselves.
+    copies: Copies,
+    /// How the last messages of each peer have come.
+    ways: Vec<Ways>,
+    round: Round,
+    /// What the memory of long messages seems to be, and that of the last one.
+    stores: Gauge,
+    target: Target,
+    /// Whether calls that wait lend what they send, by the length of that.
+    lending: LendingTrials,
+}
+
+impl Learned {
+    /// Nothing, of `peers` processes.
+    pub fn new(peers: usize) -> Learned {
+        Learned {
+            habits: Habits::default(),
+            order: Order::default(),
+            copies: Copies::default(),
+            ways: vec![Ways::default(); peers],
+            round: Round::default(),
+            stores: Gauge::default(),
+            target: Target::Soon,
+            lending: LendingTrials::default(),
+        }
+    }
+
+    /// Makes room for further peers.
+    pub fn grow(&mut self, peers: usize) {
+        self.ways.resize(peers, Ways::default());
+    }
+
+    // ---- what the program does
+
+    /// Something long is started; `alone`: what was started before it was waited for, or a call begins. True when a round ends by that.
+    #[inline]
+    pub fn starts(&mut self, alone: bool) -> bool {
+        let ends = self.round.ends(alone);
+        if ends {
+            self.copies.end_round();
+            self.stores.end_round();
+        }
+        ends
+    }
+
+    /// Something long is transferred.
+    #[inline]
+    pub fn transfer(&mut self) {
+        self.round.transfer();
+    }
+
+    /// The program begins to wait for requests.
+    #[inline]
+    pub fn wait(&mut self, now: impl Fn() -> u64) {
+        self.habits.wait(now);
+        self.order.wait();
+    }
+
+    /// The program goes on after it has waited for requests, while receives are still posted, or none.
+    #[inline]
+    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> u64) {
+        self.round.wait();
+        self.habits.go_on(receiving, now);
+    }
+
+    // ---- how messages come
+
+    /// A message of `len` bytes, that could have gone either way, has come from `peer`.
+    #[inline]
+    pub fn note_way(&mut self, peer: u32, len: usize, way: Way) {
+        if len > 0 && self.ways[peer as usize].note(len, way) {
+            self.stores.yield_to_peer(len, GAUGED_AFTER);
+        }
+    }
+
+    /// How the last message of about `len` bytes from `peer` has come.
+    pub fn way(&self, peer: u32, len: usize) -> Option<Way> {
+        self.ways[peer as usize].of(len)
+    }
+
+    /// Whether the last message of about `len` bytes from `peer` has come in packets although it could have gone in one copy.
+    pub fn chooses_packets(&self, peer: u32, len: usize) -> bool {
+        len > 0 && self.way(peer, len) == Some(Way::ChosenPackets) && rules::LEAVE_CHOSEN.applies()
+    }
+
+    /// Whether one copy is the way of a message that is about to be sent.
+    pub fn one_copy(&mut self, message: &Message, now: impl FnOnce() -> u64) -> bool {
+        self.copies.asks(message, now)
+    }
+
+    // ---- what memory is
+
+    /// A message of `len` bytes, a long one, begins to be copied to its place.
+    pub fn begin_target(&mut self, len: usize, now: impl FnOnce() -> u64) {
+        self.target = self.stores.target(&rules::STORES, len, now);
+        self.round.transfer();
+    }
+
+    /// What the memory of the last such message seems to be.
+    #[inline]
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    // ---- lending
+
+    /// Whether a collective that begins now, with messages of up to `longest` bytes, lends what it sends.
+    pub fn lends_together(&mut self, longest: usize, now: impl FnOnce() -> u64) -> bool {
+        self.lends_kind(TOGETHER + longest.ilog2() as usize, longest, now)
+    }
+
+    /// Whether another call that begins now, with a message of `len` bytes, lends it.
+    pub fn lends(&mut self, len: usize, now: impl FnOnce() -> u64) -> bool {
+        self.lends_kind(len.ilog2() as usize, len, now)
+    }
+
+    fn lends_kind(&mut self, kind: usize, len: usize, now: impl FnOnce() -> u64) -> bool {
+        rules::LEND.departs(|| self.lending.begin(kind, len, now()))
+    }
+
+    /// A message of the call that began last saves so many nanoseconds if it is lent.
+    pub fn lending_saves(&mut self, nanoseconds: u32) {
+        self.lending.saves(nanoseconds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_chooses_packets_is_remembered_by_length() {
+        let mut learned = Learned::new(1);
+        learned.grow(2);
+        learned.note_way(1, 0, Way::ChosenPackets);
+        assert!(!learned.chooses_packets(1, 0));
+        learned.note_way(1, 5000, Way::ChosenPackets);
+        assert!(
+            learned.chooses_packets(1, 8000) && !learned.chooses_packets(1, 9000) && !learned.chooses_packets(0, 8000)
+        );
+        learned.note_way(1, 5000, Way::Once);
+        assert_eq!(learned.way(1, 5000), Some(Way::Once));
+        assert!(!learned.chooses_packets(1, 5000));
+    }
+
+    #[test]
+    fn a_round_ends_when_the_program_has_waited() {
+        let mut learned = Learned::new(1);
+        assert!(!learned.starts(true), "none has begun");
+        learned.transfer();
+        assert!(!learned.starts(false));
+        learned.go_on(false, || 0);
+        assert!(learned.starts(false) && !learned.starts(false));
+    }
+}
