@@ -3,26 +3,31 @@
 //! One [`Adi`] per process. It is not thread-safe: callers hold the library's lock
 //! (`tern_mcm::lock`) whenever they are inside.
 
+mod cap;
 mod data;
 mod matching;
 mod packet;
+mod parts;
 mod progress;
 mod receiving;
 mod slab;
 mod state;
+mod transfer;
 mod tuple;
 mod types;
-mod unexpected;
 
 pub use progress::{Background, Hook, Observer};
 pub use types::*;
 
-use state::{Body, Side, State};
-pub use state::{Clock, Exchanges, FreeMemory};
+pub use parts::call::Exchanges;
+pub use parts::unexpected::FreeMemory;
+pub use state::Clock;
+use state::State;
 use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use tern_mcm::{Endpoint, Mcm, Memory, Purpose};
+use transfer::Side;
 
 /// The point-to-point engine of this process.
 pub struct Adi {
@@ -79,8 +84,8 @@ impl Adi {
     #[inline]
     pub fn isend(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
         let mut state = self.state.borrow_mut();
-        let (waits, long) = (state.waits, data.len() >= state.direct_from);
-        if long && !waits && state.exchanges == Exchanges::Nothing {
+        let (waits, long) = (state.call.waits, data.len() >= state.direct_from);
+        if long && !waits && state.call.exchanges == Exchanges::Nothing {
             self.awaits_send.set(true);
         }
         state.send(to, tuple, data, mode, waits)
@@ -101,7 +106,7 @@ impl Adi {
     #[inline]
     pub fn will_wait(&self) {
         let mut state = self.state.borrow_mut();
-        (state.waits, state.lends_now) = (true, None);
+        state.call.begin();
         state.starts(true);
         drop(state);
         self.mcm.set_waiting(true);
@@ -112,14 +117,14 @@ impl Adi {
     /// Nothing has to be known of where the receives lie.
     pub fn will_exchange(&self) {
         self.will_wait();
-        self.state.borrow_mut().exchanges = Exchanges::All;
+        self.state.borrow_mut().call.exchanges = Exchanges::All;
     }
 
     /// The same for a collective that exchanges so much, whose longest message is so long. All its processes make the same calls.
     pub fn will_wait_together(&self, exchanges: Exchanges, longest: impl FnOnce() -> usize) {
         self.will_wait();
         let mut state = self.state.borrow_mut();
-        state.exchanges = exchanges;
+        state.call.exchanges = exchanges;
         if state.may_lend() {
             state.begin_together(longest());
         }
@@ -131,10 +136,10 @@ impl Adi {
         struct Together<'a>(&'a Adi, Exchanges);
         impl Drop for Together<'_> {
             fn drop(&mut self) {
-                self.0.state.borrow_mut().exchanges = self.1;
+                self.0.state.borrow_mut().call.exchanges = self.1;
             }
         }
-        let before = std::mem::replace(&mut self.state.borrow_mut().exchanges, exchanges);
+        let before = std::mem::replace(&mut self.state.borrow_mut().call.exchanges, exchanges);
         Together(self, before)
     }
 
@@ -147,7 +152,7 @@ impl Adi {
     /// The same of memory of any regular shape.
     pub fn locate(&self, peer: Proc, memory: Memory) -> u64 {
         let Some(direct) = self.mcm.direct() else { return 0 };
-        let quiet = self.state.borrow().is_quiet(0);
+        let quiet = self.state.borrow().requests.is_quiet(0);
         direct.locate_for(peer, memory, quiet, Purpose::Collective).place
     }
 
@@ -210,60 +215,53 @@ impl Adi {
     /// True when the request has completed. Makes no progress.
     #[inline]
     pub fn is_done(&self, request: Request) -> bool {
-        self.state.borrow().transfers.get(request.0).done
+        self.state.borrow().requests.get(request.0).done
     }
 
     /// The status of a completed request, without freeing it.
     pub fn status(&self, request: Request) -> Status {
-        self.state.borrow().transfers.get(request.0).status.fresh()
+        self.state.borrow().requests.get(request.0).status.fresh()
     }
 
     /// The status of a completed request, which is freed.
     #[inline]
     pub fn take(&self, request: Request) -> Status {
         let mut state = self.state.borrow_mut();
-        let status = state.transfers.get(request.0).status.fresh();
-        state.transfers.free(request.0);
+        let status = state.requests.get(request.0).status.fresh();
+        state.requests.free(request.0);
         status
     }
 
     /// Frees the request once it completes (MPI_Request_free). Its name is stale from now on.
     pub fn release(&self, request: Request) {
-        let mut state = self.state.borrow_mut();
-        let transfer = state.transfers.get_mut(request.0);
-        transfer.released = true;
-        if transfer.done {
-            state.transfers.remove(request.0);
-        } else {
-            state.transfers.outdate(request.0);
-        }
+        self.state.borrow_mut().requests.release(request.0);
     }
 
     /// Gives a request a name, by which [`Adi::named`] finds it until it is freed or released. `owner`
     /// stays alive as long as the transfer.
     #[inline]
     pub fn name(&self, request: Request, owner: Owner) -> Name {
-        self.state.borrow_mut().name(request.0, owner)
+        self.state.borrow_mut().requests.name(request.0, owner)
     }
 
     /// The request of that name and whether it is a receive; `None` for a name that is stale.
     #[inline]
     pub fn named(&self, name: Name) -> Option<(Request, bool)> {
         let state = self.state.borrow();
-        let transfer = state.named(name)?;
+        let transfer = state.requests.named(name)?;
         Some((Request(name.index), matches!(transfer.side, Side::Receive { .. })))
     }
 
     /// What [`Adi::name`] was given for the request.
     pub fn owner(&self, request: Request) -> Option<Owner> {
-        self.state.borrow().transfers.get(request.0).owner.clone()
+        self.state.borrow().requests.get(request.0).owner.clone()
     }
 
     /// Ends a request by its name if it is complete.
     #[inline]
     pub fn end_named(&self, name: Name) -> Ended {
         let mut state = self.state.borrow_mut();
-        let Some(transfer) = state.named(name) else { return Ended::Stale };
+        let Some(transfer) = state.requests.named(name) else { return Ended::Stale };
         if !transfer.done {
             if let Some(status) = state.end_filled(name.index) {
                 return Ended::Over(Over::Received(status));
@@ -272,15 +270,15 @@ impl Adi {
                 return Ended::Pending;
             }
         }
-        let transfer = state.transfers.get_mut(name.index);
+        let transfer = state.requests.get_mut(name.index);
         let status = transfer.status.fresh();
         let receive = matches!(transfer.side, Side::Receive { .. });
         if receive && status.is_whole() {
-            state.transfers.free(name.index);
+            state.requests.free(name.index);
             return Ended::Over(Over::Received(status));
         }
         let owner = transfer.owner.take();
-        state.transfers.free(name.index);
+        state.requests.free(name.index);
         drop(state);
         if !receive {
             self.wait_for_sent();
@@ -293,17 +291,17 @@ impl Adi {
     #[inline]
     pub fn end_next_receive(&self, name: Name) -> Option<Status> {
         let mut state = self.state.borrow_mut();
-        let transfer = state.named(name)?;
+        let transfer = state.requests.named(name)?;
         if !matches!(transfer.side, Side::Receive { .. })
             || (!transfer.done && !self.take_posted(&mut state, name.index))
         {
             return None;
         }
-        let status = state.transfers.get(name.index).status.fresh();
+        let status = state.requests.get(name.index).status.fresh();
         if !status.is_whole() {
             return None;
         }
-        state.transfers.free(name.index);
+        state.requests.free(name.index);
         Some(status)
     }
 
@@ -315,7 +313,7 @@ impl Adi {
     /// Marks the synchronous sends that start from now on; receives find it in their status. 0 marks
     /// nothing.
     pub fn mark(&self, mark: u32) {
-        self.state.borrow_mut().mark = mark;
+        self.state.borrow_mut().call.mark = mark;
     }
 
     /// From now on no receive is published, and no message looks for one: marks travel with packets only.
@@ -326,23 +324,23 @@ impl Adi {
     /// From now on messages that no receive has asked for take `bytes` bytes here, and then their senders have to ask before
     /// they send more. What is on its way by then comes on top; so does what the process sends to itself.
     pub fn cap_unexpected(&self, bytes: u64) {
-        self.state.borrow_mut().cap_kept(bytes);
+        self.state.borrow_mut().unexpected.set_cap(bytes, None);
     }
 
     /// As [`Adi::cap_unexpected`]; the cap doubles when it is reached and `free` tells as many bytes.
     pub fn cap_unexpected_by(&self, bytes: u64, free: FreeMemory) {
-        self.state.borrow_mut().cap_kept_by(bytes, free);
+        self.state.borrow_mut().unexpected.set_cap(bytes, Some(free));
     }
 
     /// Long messages to other nodes travel in this way from now on, where they can.
     pub fn use_rendezvous(&self, way: Rendezvous) {
-        self.state.borrow_mut().rendezvous = way;
+        self.state.borrow_mut().rendezvous.way = way;
     }
 
     /// From now on it is known which processes take part in a context: a receive with a wildcard for its source
     /// fails when one of them is lost.
     pub fn know_members(&self, members: Members) {
-        self.state.borrow_mut().members = Some(members);
+        self.state.borrow_mut().loss.know_members(members);
     }
 
     /// From now on `told` hears of packets that cannot be right, which are ignored then. It should end the job: what else their senders
@@ -353,18 +351,18 @@ impl Adi {
 
     /// Why `peer` cannot be reached any more; `None` when it can, as far as is known.
     pub fn why_lost(&self, peer: Proc) -> Option<String> {
-        self.state.borrow().why_lost(peer).map(str::to_string)
+        self.state.borrow().loss.why(peer).map(str::to_string)
     }
 
     /// The lost process without which a receive in `context` may never get a message: `from`, or any that takes
     /// part if that is [`UNKNOWN`].
     pub fn lost_for(&self, from: Proc, context: u32) -> Option<Proc> {
-        self.state.borrow().lost_for(from, context)
+        self.state.borrow().loss.hits(from, context)
     }
 
     /// The names of all transfers that have one.
     pub fn names(&self) -> Vec<Name> {
-        self.state.borrow().names()
+        self.state.borrow().requests.names()
     }
 
     /// Everything that is under way in this process: receives and messages by age.
@@ -408,28 +406,22 @@ impl Adi {
     /// True while a transfer that keeps `owner` alive is not complete.
     pub fn is_under_way(&self, owner: &Owner) -> bool {
         let owns = |other: &Owner| Rc::ptr_eq(other, owner);
-        self.state.borrow().transfers.iter().any(|transfer| !transfer.done && transfer.owner.as_ref().is_some_and(owns))
+        self.state.borrow().requests.iter().any(|transfer| !transfer.done && transfer.owner.as_ref().is_some_and(owns))
     }
 
     /// True when nothing waits to be sent to these processes.
     pub fn is_flushed_to(&self, peers: std::ops::Range<Proc>) -> bool {
-        self.state.borrow().is_flushed_to(&peers)
+        self.state.borrow().stream.is_flushed_to(&peers)
     }
 
     /// True when nothing waits to be sent.
     #[inline]
     pub fn is_flushed(&self) -> bool {
-        self.state.borrow().is_flushed()
+        self.state.borrow().stream.is_flushed()
     }
 
     /// Messages that wait for a receive: how many, and the bytes kept here for them.
     pub fn unexpected(&self) -> (usize, usize) {
-        let state = self.state.borrow();
-        let bytes = state.arrivals.iter().map(|arrival| match &arrival.body {
-            Body::Short(_) => arrival.size as usize,
-            Body::Bytes { bytes, .. } => bytes.len(),
-            _ => 0,
-        });
-        (state.arrivals.len(), bytes.sum())
+        self.state.borrow().unexpected.amount()
     }
 }

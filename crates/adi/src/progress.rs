@@ -32,14 +32,14 @@ impl Adi {
             let mut state = self.state.borrow_mut();
             state.wait();
             if !lock::enabled() {
-                state.hope_for(request.0);
+                state.get_ready_for(request.0);
             }
         }
         let done = || self.is_done(request) || self.take_posted(&mut self.state.borrow_mut(), request.0);
         self.wait(done, &|| Awaited::Transfers(vec![request]));
         if alone {
             let mut state = self.state.borrow_mut();
-            state.end_hope();
+            state.end_ready();
             state.go_on();
         }
     }
@@ -65,12 +65,10 @@ impl Adi {
     pub fn progress(&self) -> bool {
         let mut moved = {
             let mut state = self.state.borrow_mut();
-            state.looks = state.looks.wrapping_add(1);
+            state.stream.look();
             let packets = self.mcm.poll(&mut *state);
             state.flush_all();
-            if state.has_late() {
-                state.publish_late();
-            }
+            state.publish_deferred();
             std::mem::take(&mut state.moved) | (packets > 0)
         };
         if self.has_hooks.get() {
@@ -95,14 +93,14 @@ impl Adi {
         if idle.is_multiple_of(OFTEN)
             && let Some(direct) = self.mcm.direct()
         {
-            direct.give_back(self.state.borrow().is_quiet(0));
+            direct.give_back(self.state.borrow().requests.is_quiet(0));
         }
     }
 
     /// Progress for a call that looks whether something has come, and returns if not.
     #[inline]
     pub fn look(&self) {
-        self.state.borrow_mut().habits.look();
+        self.state.borrow_mut().learned.habits.look();
         let moved = self.progress() || self.help();
         self.mcm.looked(moved);
     }
@@ -143,7 +141,7 @@ impl Adi {
     #[inline]
     pub fn wait_until_telling(&self, done: &mut dyn FnMut() -> bool, awaited: &dyn Fn() -> Awaited) {
         self.wait(done, awaited);
-        self.state.borrow_mut().end_call();
+        self.state.borrow_mut().call.end();
     }
 
     /// As [`Adi::wait_until_telling`], inlined.

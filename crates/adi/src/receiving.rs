@@ -1,7 +1,8 @@
 //! Receives: started, waited for, found by a probe.
 
 use crate::packet::Packet;
-use crate::state::{PIECE, State};
+use crate::parts::stream::PIECE;
+use crate::state::State;
 use crate::*;
 use tern_mcm::{Sink, Step, lock};
 
@@ -30,7 +31,7 @@ impl Adi {
     /// The same, with what [`Adi::name`] does.
     #[inline]
     pub fn start_named_receive(&self, from: Proc, pattern: Pattern, data: &Data, owner: Owner) -> Received<Name> {
-        self.start_known(from, pattern, data, |state, request| state.name(request, owner))
+        self.start_known(from, pattern, data, |state, request| state.requests.name(request, owner))
     }
 
     /// Starts a receive; `known` says by what it is known if it completes later.
@@ -67,7 +68,7 @@ impl Adi {
     /// place.
     #[inline(always)]
     fn take_what_is_there(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
-        if !state.order.receive() || !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
+        if !state.learned.order.receive() || !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
             return None;
         }
         // Packets for receives before this one would be in the way.
@@ -99,7 +100,7 @@ impl Adi {
     pub fn recv_again(&self, from: Proc, pattern: Pattern, data: Data) -> Status {
         let mut state = self.state.borrow_mut();
         if !state.is_short(&data) {
-            state.hopes_to_fetch(from, &pattern, &data);
+            state.get_ready(from, &pattern, &data);
         }
         drop(state);
         self.recv_by(from, pattern, data, true)
@@ -113,7 +114,7 @@ impl Adi {
         self.will_exchange();
         let sent = self.isend(to, tuple, out, SendMode::Standard);
         let status = self.recv_by(from, pattern, into, true);
-        self.state.borrow_mut().end_call();
+        self.state.borrow_mut().call.end();
         // A message that was there has not been waited for.
         self.mcm.set_waiting(false);
         (sent, status)
@@ -140,7 +141,7 @@ impl Adi {
             Some(status) => {
                 if long {
                     self.mcm.set_waiting(false);
-                    self.state.borrow_mut().end_hope();
+                    self.state.borrow_mut().end_ready();
                 }
                 status
             }
@@ -152,7 +153,7 @@ impl Adi {
     fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         // With several threads there may be several calls that wait.
         if !packets || !self.state.borrow_mut().expect(from, data.clone()) {
-            self.state.borrow_mut().end_hope();
+            self.state.borrow_mut().end_ready();
             self.will_wait();
             // Before it is published: its sender looks at once whether this process would help.
             self.mcm.set_waiting(true);
@@ -265,7 +266,7 @@ impl Adi {
         let mut state = self.state.borrow_mut();
         let place = state.matching.find_unexpected(&pattern)?;
         let (arrival, tuple) = state.matching.unexpected(place);
-        let bytes = state.arrivals.get(arrival).size;
+        let bytes = state.unexpected.get(arrival).size;
         Some(Status { source: tuple.source, tag: tuple.tag, bytes, ..Status::default() })
     }
 

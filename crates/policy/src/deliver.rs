@@ -1,6 +1,6 @@
 //! Whether a message looks for a published receive, and how it is delivered into one.
 //!
-//! Where the message lies is asked before the look, unless that is presumed: meanwhile a receiver does the same for a receive that it is
+//! Where the message lies is asked before the look, unless there is a speculative address: meanwhile a receiver does the same for a receive that it is
 //! about to publish.
 
 use crate::copies::Copied;
@@ -26,26 +26,26 @@ pub(crate) fn deliver(facts: &Facts, look: &mut impl Look) -> Result<CopyMode, A
     }
     let awaited = facts.caller.waits();
     let left = facts.pattern == Pattern::Left;
-    // What is left to its receiver need not wait for the line that tells of its hope.
-    let presumed =
-        !facts.is_exchange() && look.presume().is_some_and(|sure| awaited || (left && sure) || look.is_hoped());
-    let offers = awaited || facts.is_exchange() || presumed || left;
+    // What is left to its receiver need not wait for the line that tells whether it is ready.
+    let speculative =
+        !facts.is_exchange() && look.speculate().is_some_and(|sure| awaited || (left && sure) || look.is_ready());
+    let offers = awaited || facts.is_exchange() || speculative || left;
     let locates = (offers || look.suits_one_copy()) && !look.device_copies();
     let purpose = match facts.pattern {
         Pattern::Exchange => Purpose::Exchange,
         _ if offers => Purpose::Awaited,
         _ => Purpose::Message,
     };
-    if locates && !presumed {
+    if locates && !speculative {
         look.locate(purpose);
     }
     if !look.finds_receive() {
-        return Err(match presumed {
-            true => Aside { source: look.take_presumed(), offered: true },
+        return Err(match speculative {
+            true => Aside { source: look.take_speculative(), offered: true },
             false => look.source().into(),
         });
     }
-    if locates && presumed {
+    if locates && speculative {
         look.locate(purpose);
     }
     let is_known = locates || (facts.is_short() && look.device_copies());

@@ -38,7 +38,7 @@ pub enum Source {
     Opaque,
     /// In memory of this process alone; `dense`: in one run.
     Private { dense: bool },
-    /// In memory that the receiver sees; `sure`: that is known, else presumed.
+    /// In memory that the receiver sees; `sure`: that is known, else speculative.
     Shared { dense: bool, sure: bool },
     /// In memory that a network card reaches.
     Registered,
@@ -68,7 +68,7 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug)]
 pub struct Aside {
     pub source: Source,
-    /// The source was presumed, and a look or the pattern of the program has shown that the receiver is the one to copy.
+    /// The source is speculative, and a look or the pattern of the program has shown that the receiver is the one to copy.
     pub offered: bool,
 }
 
@@ -104,14 +104,14 @@ impl Facts {
     }
 }
 
-/// Whether the receiver waits for the message and would fetch it.
+/// Whether the receiver is ready: it waits for the message and would fetch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hope {
+pub enum Readiness {
     No,
     /// It was seen to.
     Seen,
-    /// It has done so many times in a row, and is trusted to do so: the rule `trust`.
-    Trusted,
+    /// It has done so many times in a row, and most likely does: the rule `trust`.
+    Predicted,
 }
 
 /// Whether something holds, by what is known.
@@ -138,10 +138,10 @@ pub enum Purpose {
 
 /// Finding out where the memory of a message lies.
 pub trait Locate {
-    /// Where the memory of the message is presumed to lie, without a question to the kernel: whether that is sure. `None`: nothing is presumed.
-    fn presume(&mut self) -> Option<bool>;
-    /// Takes what was presumed for where the memory lies.
-    fn take_presumed(&mut self) -> Source;
+    /// The speculative address of the message, without a question to the kernel: whether that is sure. `None`: there is none.
+    fn speculate(&mut self) -> Option<bool>;
+    /// Takes the speculative address for where the memory lies.
+    fn take_speculative(&mut self) -> Source;
     /// Finds out where the memory lies: the kernel may have to be asked.
     fn locate(&mut self, purpose: Purpose);
     /// Where the memory lies, by what was found out so far.
@@ -160,11 +160,11 @@ pub trait Look: Locate {
     fn zero_copy(&mut self) -> ZeroCopy;
     /// Whether a call that waits had better wait for that too, by trials: the rule `lend`. `saves`: what a copy takes, in nanoseconds.
     fn waits_for_zero_copy(&mut self, saves: u32) -> bool;
-    /// Whether the receiver waits for this message and would fetch it: asked for a caller that waits. What a look shows is noted; `trusts`: one
+    /// Whether the receiver waits for this message and would fetch it: asked for a caller that waits. What a look shows is noted; `predicts`: one
     /// that was seen to wait often enough is not looked at.
-    fn hope(&mut self, trusts: bool) -> Hope;
+    fn readiness(&mut self, predicts: bool) -> Readiness;
     /// The same for a caller that does not wait, by a look that is not noted.
-    fn is_hoped(&mut self) -> bool;
+    fn is_ready(&mut self) -> bool;
     /// Whether the kernel's copy, by the receiver alone, is sooner than packets, by the costs.
     fn suits_kernel(&mut self) -> Likely;
     /// Whether one copy and packets cost about as much, out of memory that the receiver sees.

@@ -41,8 +41,8 @@ pub trait RecvLook {
     fn suits_fetching(&mut self, sure: bool) -> bool;
     /// Whether the kernel may be the one to fetch it, between private memories.
     fn suits_kernel(&mut self) -> bool;
-    /// Whether the memory of the receive is presumed to be shared, and then whether that is sure, without a question to the kernel.
-    fn presumed(&mut self) -> Option<bool>;
+    /// Whether the memory of the receive has a speculative address, and then whether that is sure, without a question to the kernel.
+    fn speculative(&mut self) -> Option<bool>;
     /// Whether it is the turn of this receive to be published, since an earlier one was left unpublished in vain: the rule `publish-again`.
     fn publishes_again(&mut self) -> bool;
     /// Whether the memory of the receive is shared: the kernel may have to be asked.
@@ -86,7 +86,7 @@ pub fn receive_waiting(look: &mut impl RecvLook) -> RecvPlan {
     if fetches(look) {
         return RecvPlan::Fetch;
     }
-    let publishes = look.presumed() == Some(true) || !look.suits_packets(false) || look.is_shared();
+    let publishes = look.speculative() == Some(true) || !look.suits_packets(false) || look.is_shared();
     if publishes { RecvPlan::Publish } else { RecvPlan::Await }
 }
 
@@ -96,7 +96,7 @@ pub fn fetches(look: &mut impl RecvLook) -> bool {
     if !look.suits_fetching(false) {
         return false;
     }
-    let suits = match look.presumed() {
+    let suits = match look.speculative() {
         Some(sure) => !sure || look.suits_fetching(true),
         // Whether its sender asks for that is found out on the messages themselves.
         None if look.suits_kernel() => return true,
@@ -108,7 +108,7 @@ pub fn fetches(look: &mut impl RecvLook) -> bool {
 /// Whether a receive by a call that does not wait had better stay unpublished, by what the program did the last times: waited for such at
 /// once, or exchanged.
 fn is_better_left(facts: &RecvFacts, look: &mut impl RecvLook) -> bool {
-    // Who waits for it alone hopes for it, and is told then that packets were chosen.
+    // A caller that waits for it alone tells that it is ready, and is told then that packets were chosen.
     if facts.is_short() && (look.exchanges(false) || (!facts.alone && look.packets_were_chosen())) {
         return true;
     }
@@ -150,7 +150,7 @@ mod tests {
         packets: [bool; 2],
         fetches: bool,
         kernel: bool,
-        presumed: Option<bool>,
+        speculative: Option<bool>,
         again: bool,
         shared: bool,
         off: bool,
@@ -172,8 +172,8 @@ mod tests {
         fn suits_kernel(&mut self) -> bool {
             self.kernel
         }
-        fn presumed(&mut self) -> Option<bool> {
-            self.presumed
+        fn speculative(&mut self) -> Option<bool> {
+            self.speculative
         }
         fn publishes_again(&mut self) -> bool {
             self.again
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn who_waits_for_one_alone_may_fetch_it() {
         let facts = RecvFacts { at_once: true, alone: true, ..FACTS };
-        let fetches = World { fetches: true, presumed: Some(true), shared: true, ..World::default() };
+        let fetches = World { fetches: true, speculative: Some(true), shared: true, ..World::default() };
         assert_eq!(plan(facts, fetches), RecvPlan::Await);
         assert_eq!(plan(RecvFacts { alone: false, ..facts }, fetches), RecvPlan::Publish);
         assert_eq!(plan(RecvFacts { size: LONG.size, ..facts }, fetches), RecvPlan::Publish, "both copy a long one");
@@ -251,7 +251,7 @@ mod tests {
         let private = World { packets: [true, false], ..World::default() };
         assert_eq!(plan(private), RecvPlan::Await);
         assert_eq!(plan(World { shared: true, ..private }), RecvPlan::Publish);
-        assert_eq!(plan(World { presumed: Some(true), ..private }), RecvPlan::Publish, "the kernel is not asked");
+        assert_eq!(plan(World { speculative: Some(true), ..private }), RecvPlan::Publish, "the kernel is not asked");
         let fetches = World { fetches: true, ..private };
         assert_eq!(plan(fetches), RecvPlan::Fetch);
         assert_eq!(plan(World { again: true, ..fetches }), RecvPlan::Await, "the last one was left in vain");

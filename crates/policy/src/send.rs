@@ -5,7 +5,7 @@
 
 use crate::copies::{Along, Copied};
 use crate::deliver::{CopyMode, deliver};
-use crate::facts::{Aside, Caller, Facts, Hope, Likely, Look, Pattern, Source, ZeroCopy, one_copy};
+use crate::facts::{Aside, Caller, Facts, Likely, Look, Pattern, Readiness, Source, ZeroCopy, one_copy};
 
 /// How a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +42,14 @@ pub enum Unmatched {
     Waits,
     /// The receiver keeps a copy: the program may count on the message to be buffered.
     Kept,
-    /// The same. The sender trusts the receiver to wait for it (the rule `trust`), and notes whether it did.
-    KeptTrusted,
+    /// The same. The sender predicts that the receiver waits for it (the rule `trust`), and notes whether it did.
+    KeptPredicted,
 }
 
 impl Unmatched {
-    fn of(hope: Hope, kept: bool) -> Unmatched {
-        match hope {
-            Hope::Trusted => Unmatched::KeptTrusted,
+    fn of(readiness: Readiness, kept: bool) -> Unmatched {
+        match readiness {
+            Readiness::Predicted => Unmatched::KeptPredicted,
             _ if kept => Unmatched::Kept,
             _ => Unmatched::Waits,
         }
@@ -160,13 +160,13 @@ fn of_shared(facts: &Facts, offered: bool, dense: bool, sure: bool, look: &mut i
     // A peer whose receive is about to be published would copy the packets again that this process copies: in an
     // exchange both have time to wait for one copy.
     let in_place = facts.caller == Caller::Call || facts.is_apart(dense);
-    let hope = match facts.caller {
-        _ if in_place => Hope::No,
-        Caller::Nonblocking if offered => Hope::Seen,
-        Caller::Nonblocking => Hope::No,
-        _ => look.hope(sure && facts.standard),
+    let readiness = match facts.caller {
+        _ if in_place => Readiness::No,
+        Caller::Nonblocking if offered => Readiness::Seen,
+        Caller::Nonblocking => Readiness::No,
+        _ => look.readiness(sure && facts.standard),
     };
-    let fetched = in_place || hope != Hope::No;
+    let fetched = in_place || readiness != Readiness::No;
     // A send that does not wait may find no published receive since packets were chosen for the last message.
     let tries = fetched || !facts.caller.waits();
     let copied = if dense { Copied::Dense } else { Copied::InBlocks };
@@ -177,7 +177,7 @@ fn of_shared(facts: &Facts, offered: bool, dense: bool, sure: bool, look: &mut i
         return Offer::Memory;
     }
     // What is kept cannot be asked for again when it turns out to be the wrong memory.
-    Offer::Get(Unmatched::of(hope, in_place && sure && facts.is_kept(dense)))
+    Offer::Get(Unmatched::of(readiness, in_place && sure && facts.is_kept(dense)))
 }
 
 /// Out of private memory in one run: whether its receiver has the kernel copy it alone.
@@ -186,22 +186,22 @@ fn by_kernel(facts: &Facts, look: &mut impl Look) -> Offer {
     if likely == Likely::No {
         return Offer::Memory;
     }
-    let (along, hope) = match facts.caller {
-        _ if facts.pattern == Pattern::Exchange => (Along::Exchange, Hope::No),
+    let (along, readiness) = match facts.caller {
+        _ if facts.pattern == Pattern::Exchange => (Along::Exchange, Readiness::No),
         _ if !facts.is_short() => return Offer::Memory,
-        Caller::Call => (Along::Call, Hope::No),
-        Caller::Nonblocking if look.is_hoped() => (Along::Alone, Hope::Seen),
+        Caller::Call => (Along::Call, Readiness::No),
+        Caller::Nonblocking if look.is_ready() => (Along::Alone, Readiness::Seen),
         Caller::Nonblocking => return Offer::Memory,
-        Caller::Blocking => match look.hope(true) {
-            Hope::No => return Offer::Memory,
-            hope => (Along::Alone, hope),
+        Caller::Blocking => match look.readiness(true) {
+            Readiness::No => return Offer::Memory,
+            readiness => (Along::Alone, readiness),
         },
     };
     if likely == Likely::Perhaps && !look.tries(along, Copied::ByKernel) {
         // What is tried is not left to the receiver.
         return Offer::Packets;
     }
-    Offer::Kernel(Unmatched::of(hope, facts.is_kept(true)))
+    Offer::Kernel(Unmatched::of(readiness, facts.is_kept(true)))
 }
 
 #[cfg(test)]

@@ -1,90 +1,18 @@
-//! What arrives: packets, and the messages that no receive had matched.
+//! Composer: what arrives, by the kind of packet; messages are given to receives, or kept.
 
+use super::State;
 use super::rendezvous::Offer;
-use super::{Side, State};
 use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
+use crate::parts::stream::Incoming;
+use crate::parts::unexpected::{Arrival, Body, SHORT};
+use crate::transfer::Side;
 use crate::{Data, Proc, Tuple};
 use tern_copy::{Source, Target, give_back};
 use tern_counters as counters;
 use tern_counters::events;
-use tern_mcm::{Header, Memory, Place, Sink};
-use tern_policy::rules;
-
-/// A message that no receive had matched when it arrived.
-#[derive(Debug)]
-pub struct Arrival {
-    pub tuple: Tuple,
-    pub from: Proc,
-    pub size: u64,
-    pub body: Body,
-}
-
-impl Arrival {
-    /// Bytes that are kept here for it, or will be.
-    pub(super) fn memory(&self) -> u64 {
-        if self.is_here() { self.size } else { 0 }
-    }
-
-    /// True when its bytes are kept here, or will be.
-    pub(super) fn is_here(&self) -> bool {
-        matches!(self.body, Body::Short(_) | Body::Bytes { .. })
-    }
-}
-
-/// Longest message that is kept without further memory: what fits into the room of the other bodies.
-const SHORT: usize = 39;
-
-// Programs send a million messages ahead of the awaited one: this is what each of them takes, beside its place in matching.
-const _: () = assert!(size_of::<Option<Arrival>>() <= 64);
-
-#[derive(Debug)]
-pub enum Body {
-    /// All bytes of a short message.
-    Short([u8; SHORT]),
-    /// The bytes so far; of a synchronous send, the request to acknowledge.
-    Bytes { bytes: Vec<u8>, sync: Option<Synchronous> },
-    /// It waits at its sender.
-    Waiting { sender: Synchronous, source: Box<Memory> },
-    /// It is this process's own send.
-    Own { request: u32, mark: u32 },
-    /// There is none, only this word in its place.
-    Missing(u32),
-}
-
-impl Body {
-    /// Of a message of at most [`SHORT`] bytes.
-    fn short(payload: &[u8]) -> Body {
-        let mut bytes = [0; SHORT];
-        bytes[..payload.len()].copy_from_slice(payload);
-        Body::Short(bytes)
-    }
-
-    /// Of a message to this process itself.
-    pub(super) fn gathered(data: &Data) -> Body {
-        if data.len() <= SHORT {
-            let mut bytes = [0; SHORT];
-            data.gather(0, &mut bytes[..data.len()]);
-            return Body::Short(bytes);
-        }
-        let mut bytes = vec![0; data.len()];
-        data.gather(0, &mut bytes);
-        Body::Bytes { bytes, sync: None }
-    }
-
-    /// Of a message that is here as a whole.
-    pub(super) fn whole(bytes: Vec<u8>) -> Body {
-        if bytes.len() <= SHORT { Body::short(&bytes) } else { Body::Bytes { bytes, sync: None } }
-    }
-}
-
-/// Where the next `More` packet of a peer belongs.
-#[derive(Clone, Copy, Debug)]
-pub enum Incoming {
-    Nowhere,
-    Transfer(u32),
-    Arrival(u32),
-}
+use tern_mcm::{Header, Place, Sink};
+use tern_policy::Way;
 
 /// For messages from here on it is found out whether streaming stores copy them to their place sooner: off cache 28 KiB take a seventh less, and
 /// exchanges a third.
@@ -93,15 +21,12 @@ const LONG: usize = 16 << 10;
 impl State {
     /// Keeps a message until a receive matches.
     pub(super) fn keep(&mut self, arrival: Arrival) -> u32 {
-        let Arrival { tuple, size, .. } = arrival;
-        counters::UNEXPECTED_EVER.add(1);
-        counters::UNEXPECTED.raise(1);
-        counters::UNEXPECTED_BYTES.raise(arrival.memory());
-        if let Some(bytes) = self.capped(&arrival) {
-            self.count_kept(arrival.from, bytes);
+        let Arrival { tuple, from, size, .. } = arrival;
+        let (arrival, full) = self.unexpected.keep(arrival, self.mcm.me());
+        if full && !self.loss.has(from) {
+            self.tell_full(from);
         }
         events::raise(events::Kind::Unexpected, [tuple.source as u64, tuple.tag as u64, size]);
-        let arrival = self.arrivals.insert(arrival);
         self.matching.keep(tuple, arrival);
         self.wake_others();
         arrival
@@ -109,20 +34,18 @@ impl State {
 
     /// Takes a message that was kept, once it is out of matching.
     pub(super) fn drop_arrival(&mut self, arrival: u32) -> Arrival {
-        let arrival = self.arrivals.remove(arrival);
-        counters::UNEXPECTED.lower(1);
-        counters::UNEXPECTED_BYTES.lower(arrival.memory());
-        if let Some(bytes) = self.capped(&arrival) {
-            self.count_given_up(arrival.from, bytes);
+        let mut released = Vec::new();
+        let arrival = self.unexpected.take(arrival, self.mcm.me(), |peer| released.push(peer));
+        for peer in released {
+            self.control(peer, Packet::Room);
         }
-        self.arrivals.trim();
         arrival
     }
 
     /// Gives an arrival, already out of matching, to a receive.
     pub fn consume(&mut self, arrival: u32, request: u32) {
         let Arrival { tuple, from, size, body } = self.drop_arrival(arrival);
-        if !self.lost.is_empty() && self.is_cut_off(from, size, &body) {
+        if self.loss.has(from) && !body.is_whole(size) {
             return self.fail(request, from);
         }
         match body {
@@ -135,7 +58,7 @@ impl State {
                 self.absorb(request, &bytes, Source::Any);
                 if (bytes.len() as u64) < size {
                     // Only one message of a peer is on its way in pieces, so it is this one.
-                    self.incoming[from as usize] = Incoming::Transfer(request);
+                    self.stream.expect_rest(from, Incoming::Transfer(request));
                 }
                 if let Some(sender) = sync {
                     self.acknowledge(from, request, sender);
@@ -145,7 +68,7 @@ impl State {
                 self.answer(request, &Offer { from, tuple, size, sender, source: &source, cma_get: false });
             }
             Body::Own { request: own, mark } => {
-                let data = self.transfers.get(own).data.clone();
+                let data = self.requests.get(own).data.clone();
                 self.finish_own(request, tuple, &data);
                 self.note_mark(request, mark);
                 self.advance_send(own, true, true);
@@ -157,7 +80,7 @@ impl State {
     /// Completes receive `request` with this process's own data.
     pub(super) fn finish_own(&mut self, request: u32, tuple: Tuple, data: &Data) {
         self.begin(request, self.mcm.me(), &tuple, data.len() as u64);
-        copy(data, &self.transfers.get(request).data);
+        copy(data, &self.requests.get(request).data);
         if !data.is_empty() {
             self.complete(request);
         }
@@ -171,15 +94,15 @@ impl State {
 
     /// Puts the mark of a message into the status of the receive that it has matched, which may be gone.
     pub(super) fn note_mark(&mut self, request: u32, mark: u32) {
-        if mark != 0 && self.transfers.find(request).is_some() {
-            self.transfers.get_mut(request).status.mark = mark;
+        if mark != 0 && self.requests.find(request).is_some() {
+            self.requests.get_mut(request).status.mark = mark;
         }
     }
 
     /// The hot path: a message that is whole in its packet has matched.
     #[inline]
     fn deliver(&mut self, request: u32, tuple: &Tuple, payload: &[u8]) {
-        let transfer = self.transfers.get_mut(request);
+        let transfer = self.requests.get_mut(request);
         transfer.status = transfer.data.fill(tuple.source, tuple.tag, payload, self.payload);
         counters::received(payload.len());
         self.complete(request);
@@ -188,7 +111,7 @@ impl State {
     /// A message of `size` bytes from process `from` has matched: notes it in the status; completes an empty one.
     #[inline]
     pub(super) fn begin(&mut self, request: u32, from: Proc, tuple: &Tuple, size: u64) {
-        self.transfers.get_mut(request).begin(from, tuple.source, tuple.tag, size);
+        self.requests.get_mut(request).begin(from, tuple.source, tuple.tag, size);
         if size == 0 {
             self.complete(request);
         }
@@ -200,18 +123,15 @@ impl State {
         if bytes.is_empty() {
             return;
         }
-        let transfer = self.transfers.get_mut(request);
-        let Side::Receive { received, expected, .. } = &mut transfer.side else { unreachable!("bytes for a send") };
-        let from = *received;
-        *received += bytes.len();
-        let last = *received >= *expected;
-        let long = *expected >= LONG;
-        if long && from == 0 {
-            self.target = self.gauge.target(&rules::STORES, *expected, self.clock);
-            self.round.transfer();
+        let transfer = self.requests.get_mut(request);
+        let Side::Receive { received, expected, .. } = transfer.side else { unreachable!("bytes for a send") };
+        let last = transfer.count_bytes(bytes.len());
+        let long = expected >= LONG;
+        if long && received == 0 {
+            self.learned.begin_target(expected, self.clock);
         }
-        let target = if long { self.target } else { Target::Soon };
-        transfer.data.scatter(from, bytes, source, target);
+        let target = if long { self.learned.target() } else { Target::Soon };
+        transfer.data.scatter(received, bytes, source, target);
         if last {
             self.complete(request);
         }
@@ -225,13 +145,19 @@ impl State {
             && !self.win_back(request)
         {
             // Its sender has claimed it for an earlier message.
-            if let Side::Receive { place, .. } = &mut self.transfers.get_mut(request).side {
-                *place = None;
-            }
+            self.requests.get_mut(request).clear_place();
             found = self.matching.arrive(tuple);
         }
         self.count_taken(from, tuple);
         found
+    }
+
+    /// A message of `len` bytes has come in packets for a receive that waited for it; `preferred`: by its sender, to one copy.
+    #[inline]
+    pub fn note_packets(&mut self, from: Proc, len: u64, preferred: bool) {
+        if len >= self.direct_from as u64 {
+            self.learned.note_way(from, len as usize, if preferred { Way::ChosenPackets } else { Way::Packets });
+        }
     }
 
     fn eager(
@@ -248,9 +174,9 @@ impl State {
             } else {
                 self.begin(request, from, &tuple, size);
                 self.absorb(request, payload, self.payload);
-                self.incoming[from as usize] = Incoming::Transfer(request);
+                self.stream.expect_rest(from, Incoming::Transfer(request));
                 if !preferred {
-                    self.came_in_packets(from);
+                    self.end_awaited(from, false);
                 }
             }
             self.note_packets(from, size, preferred);
@@ -279,22 +205,20 @@ impl State {
         unsafe { give_back(payload.as_ptr(), payload.len(), self.payload) };
         let arrival = self.keep(Arrival { tuple, from, size, body });
         if !whole {
-            self.incoming[from as usize] = Incoming::Arrival(arrival);
+            self.stream.expect_rest(from, Incoming::Arrival(arrival));
         }
     }
 
     fn more(&mut self, from: Proc, header: &Header, payload: &[u8]) {
         let len = payload.len();
-        match self.incoming[from as usize] {
-            Incoming::Transfer(request) if self.receiving(from, request, len).is_some() => {
+        match self.stream.incoming(from) {
+            Incoming::Transfer(request) if self.requests.receiving(from, request, len).is_some() => {
                 self.absorb(request, payload, self.payload);
             }
-            Incoming::Arrival(arrival) if self.is_arriving(from, arrival, len) => {
-                if let Body::Bytes { bytes, .. } = &mut self.arrivals.get_mut(arrival).body {
-                    bytes.extend_from_slice(payload);
-                    // SAFETY: the payload is mapped.
-                    unsafe { give_back(payload.as_ptr(), len, self.payload) };
-                }
+            Incoming::Arrival(arrival) if self.unexpected.misses(from, arrival, len) => {
+                self.unexpected.append(arrival, payload);
+                // SAFETY: the payload is mapped.
+                unsafe { give_back(payload.as_ptr(), len, self.payload) };
             }
             _ => self.report_damaged(from, header, len, "no message waits for so many bytes"),
         }
@@ -343,7 +267,7 @@ impl Sink for State {
     /// message is for, which need not be kept until then.
     #[inline]
     fn has_enough(&mut self) -> bool {
-        std::mem::take(&mut self.ended) && !self.matching.is_open()
+        self.requests.take_ended() && !self.matching.is_open()
     }
 
     fn delivered(&mut self, receiver: u32, size: u64) {
@@ -359,7 +283,7 @@ impl Sink for State {
     }
 
     fn undelivered(&mut self, peer: Proc, sender: u32, receiver: u32, room: u64) {
-        let len = self.transfers.get(sender).data.len() as u64;
+        let len = self.requests.get(sender).data.len() as u64;
         self.cts(peer, sender, receiver, len.min(room));
     }
 

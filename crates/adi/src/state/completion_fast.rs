@@ -1,24 +1,22 @@
-//! Transfers that are over, found by who asks for one of them, without a look at everything else.
+//! Composer, short paths: transfers that are over, found by who asks for one of them, without a look at everything else.
 
-use super::{Side, State};
+use super::State;
 use crate::packet::Packet;
+use crate::transfer::Side;
 use crate::{Proc, Status};
 use tern_mcm::{Sink, lock};
-
-/// Of so many looks at one transfer only, one is left out.
-const QUICK: u32 = 64;
 
 impl State {
     /// Ends receive `request` if it is published and has got its whole message: frees it, and tells its status. One whose message was too long
     /// for it is over as well, but not freed, and `None` like those that are not.
     #[inline]
     pub fn end_filled(&mut self, request: u32) -> Option<Status> {
-        let transfer = self.transfers.get(request);
+        let transfer = self.requests.get(request);
         let Side::Receive { place, from, published, .. } = transfer.side else { return None };
-        if !published.is_published() || self.is_passed_over() {
+        if !published.is_published() || self.requests.is_passed_over() {
             return None;
         }
-        let transfer = self.transfers.get(request);
+        let transfer = self.requests.get(request);
         let size = self.direct().take_filled(published.peer, published.slot(), transfer.data.len() as u64)?;
         let Status { source, tag, .. } = transfer.status;
         let status = transfer.data.received(source, tag, size);
@@ -33,23 +31,15 @@ impl State {
 
     /// Whether `request` is over, after a look for the end of a long send.
     pub fn take_ended(&mut self, request: u32) -> bool {
-        let transfer = self.transfers.get(request);
+        let transfer = self.requests.get(request);
         if let Side::Send { to, .. } = transfer.side
             && transfer.data.len() >= self.direct_from
-            && !self.is_passed_over()
+            && !self.requests.is_passed_over()
             && !self.take_sent(request)
         {
             self.take_answer(to, request);
         }
-        self.transfers.get(request).done
-    }
-
-    /// Now and then a look at one transfer alone is left out, so that a program whose messages are always there already does not wait without end
-    /// for anything else.
-    #[inline]
-    fn is_passed_over(&mut self) -> bool {
-        self.quick = self.quick.wrapping_add(1);
-        self.quick.is_multiple_of(QUICK)
+        self.requests.get(request).done
     }
 
     fn take_sent(&mut self, request: u32) -> bool {
@@ -57,7 +47,7 @@ impl State {
         if over {
             self.end_push(request);
         }
-        over && self.transfers.get(request).done
+        over && self.requests.get(request).done
     }
 
     /// Looks whether the next packet from `to` ends send `request`, and takes it then. Any other stays for a look at everything: it may take long,

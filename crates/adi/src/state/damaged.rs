@@ -1,7 +1,7 @@
-//! Packets that cannot be right. Their bytes come from another process, by a network from another machine: a number in one is
+//! Composer: packets that cannot be right. Their bytes come from another process, by a network from another machine: a number in one is
 //! looked at before anything is found by it. A damaged packet is reported, and nothing else happens by it.
 
-use super::{Body, Side, State, Transfer};
+use super::State;
 use crate::packet::Packet;
 use crate::{Damaged, Proc};
 use tern_mcm::{Header, Memory};
@@ -30,7 +30,7 @@ impl State {
     fn flaw(&self, from: Proc, packet: &Packet, payload: &[u8]) -> Option<&'static str> {
         const NO_SEND: &str = "it names no send to its sender that is under way";
         const NO_RECEIVE: &str = "it names no receive that waits for so many bytes from its sender";
-        let sends = |request: u32, bytes: u64| (!self.is_sending(from, request, bytes)).then_some(NO_SEND);
+        let sends = |request: u32, bytes: u64| (!self.requests.is_sending(from, request, bytes)).then_some(NO_SEND);
         match *packet {
             Packet::Rts { size, .. } if size > LONGEST => Some("no message is that long"),
             Packet::Rts { size, .. } => flaw_of_memory(payload, |memory| memory.len == size),
@@ -45,11 +45,11 @@ impl State {
             | Packet::Ack { sender }
             | Packet::Cancelled { sender, success: true } => sends(sender, 0),
             Packet::Data { receiver, .. } => {
-                let waits =
-                    self.is_published_for(from, receiver) || self.receiving(from, receiver, payload.len()).is_some();
+                let waits = self.requests.is_published_for(from, receiver)
+                    || self.requests.receiving(from, receiver, payload.len()).is_some();
                 (!waits).then_some(NO_RECEIVE)
             }
-            Packet::Fin { receiver } => self.receiving(from, receiver, 1).is_none().then_some(NO_RECEIVE),
+            Packet::Fin { receiver } => self.requests.receiving(from, receiver, 1).is_none().then_some(NO_RECEIVE),
             Packet::Eager { .. }
             | Packet::More
             | Packet::RtsConfirm { .. }
@@ -68,38 +68,6 @@ impl State {
             _ if len as u64 > size => Some("it has more bytes than its message"),
             _ => None,
         }
-    }
-
-    /// A receive under way that has matched a message of process `from`, and waits for `len` bytes of it, or more; and how many it has.
-    pub(super) fn receiving(&self, from: Proc, request: u32, len: usize) -> Option<(&Transfer, usize)> {
-        let transfer = self.transfers.find(request).filter(|transfer| !transfer.done)?;
-        let Side::Receive { place: None, from: sender, published, received, expected } = transfer.side else {
-            return None;
-        };
-        let waits = sender == from && !published.is_published() && len <= expected.saturating_sub(received);
-        waits.then_some((transfer, received))
-    }
-
-    /// Whether that is a message of process `from` that is kept, and of which `len` bytes or more are missing.
-    pub(super) fn is_arriving(&self, from: Proc, arrival: u32, len: usize) -> bool {
-        self.arrivals.find(arrival).is_some_and(|arrival| {
-            let missing = |bytes: &Vec<u8>| arrival.size.saturating_sub(bytes.len() as u64);
-            arrival.from == from && matches!(&arrival.body, Body::Bytes { bytes, .. } if len as u64 <= missing(bytes))
-        })
-    }
-
-    /// Whether that is a receive that process `from` may have claimed.
-    fn is_published_for(&self, from: Proc, request: u32) -> bool {
-        let side = self.transfers.find(request).map(|transfer| &transfer.side);
-        matches!(side, Some(Side::Receive { published, .. }) if published.is_published() && published.peer == from)
-    }
-
-    /// Whether that is a send to process `to` that is under way, and has `bytes` bytes or more.
-    fn is_sending(&self, to: Proc, request: u32, bytes: u64) -> bool {
-        self.transfers.find(request).is_some_and(|transfer| {
-            let fits = !transfer.done && bytes <= transfer.data.len() as u64;
-            fits && matches!(transfer.side, Side::Send { to: peer, .. } if peer == to)
-        })
     }
 }
 

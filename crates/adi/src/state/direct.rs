@@ -1,74 +1,15 @@
-//! Messages that bypass the stream: the protocol around the tuple queues ([`crate::tuple`]).
+//! Composer: messages that bypass the stream, the protocol around the tuple queues ([`crate::tuple`]).
 
+use super::State;
 use super::facts::Receiving;
-use super::outbox::Bulk;
-use super::{NONE, Side, State};
 use crate::matching::{Hindrance, Place};
+use crate::parts::stream::Bulk;
+use crate::transfer::{Published, Side};
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Recall};
 use tern_policy::{self as policy, CopyMode, RecvLook, RecvPlan, Way};
-
-/// What the sender of a receive can see of it. Two words, which go in registers: parts of other widths would be stored one by one and
-/// loaded together, and that waits for all stores before it, among which are those to lines that the sender has.
-#[derive(Clone, Copy, Debug)]
-pub struct Published {
-    /// Its sender; `NONE` for a receive that nobody has thought of publishing.
-    pub peer: Proc,
-    /// Where the device keeps it, what [`crate::tuple`] has given, and whether its memory is this process's alone; `NONE` when it
-    /// is not published, `WATCHED` as told there.
-    at: u32,
-}
-
-/// Not published; when it leaves matching, that matters to those that are to be published later ([`super::deferred_post`]).
-const WATCHED: u32 = NONE - 1;
-
-impl Published {
-    pub const NOT: Published = Published { peer: NONE, at: NONE };
-    pub const WATCHED: Published = Published { peer: NONE, at: WATCHED };
-
-    const SLOT_BITS: u32 = 20;
-    const PRIVATE: u32 = 1 << 28;
-
-    /// In a slot of the device's.
-    fn new(peer: Proc, slot: u32, entry: u8, private: bool) -> Published {
-        assert!(slot >> Self::SLOT_BITS == 0, "slot {slot}");
-        Published { peer, at: slot | u32::from(entry) << Self::SLOT_BITS | if private { Self::PRIVATE } else { 0 } }
-    }
-
-    #[inline]
-    pub fn is_published(&self) -> bool {
-        self.at < WATCHED
-    }
-
-    /// Not published, since packets suit it.
-    fn left(peer: Proc) -> Published {
-        Published { peer, at: NONE }
-    }
-
-    pub fn is_left(&self) -> bool {
-        self.at == NONE && self.peer != NONE
-    }
-
-    pub fn is_watched(&self) -> bool {
-        self.at == WATCHED
-    }
-
-    // Of one that is published:
-
-    pub(super) fn slot(&self) -> u32 {
-        self.at % (1 << Self::SLOT_BITS)
-    }
-
-    fn entry(&self) -> u8 {
-        (self.at >> Self::SLOT_BITS) as u8
-    }
-
-    fn is_private(&self) -> bool {
-        self.at & Self::PRIVATE != 0
-    }
-}
 
 pub(super) fn key(context: u32, source: i32, tag: i32) -> Key {
     Key { context, source, tag }
@@ -89,12 +30,6 @@ impl State {
     #[inline]
     pub(super) fn direct(&self) -> &dyn Direct {
         self.mcm.direct().expect("what is published was published by it")
-    }
-
-    /// True when no transfers are under way but `own` ones of the caller's.
-    pub fn is_quiet(&self, own: usize) -> bool {
-        // Transfer [`EXPECTED`] is always there.
-        self.transfers.len() == 1 + own && !self.expecting
     }
 
     /// See [`tern_policy::pair::Pair::packets_below`].
@@ -119,9 +54,9 @@ impl State {
     pub(super) fn send_direct(
         &mut self, to: Proc, tuple: &Tuple, data: &Data, memory: &Memory, waits: bool, mode: CopyMode,
     ) -> Option<Sent> {
-        let last = self.streams[to as usize].last(tuple);
-        let request = self.new_send(to, *tuple, data.clone());
-        self.keep_located(request, memory);
+        let last = self.queues.last(to, tuple);
+        let request = self.requests.start_send(to, *tuple, data.clone());
+        self.rendezvous.keep_located(request, memory);
         let key = key(tuple.context, tuple.source, tuple.tag);
         let once = match mode {
             CopyMode::Single => Some(true),
@@ -139,9 +74,9 @@ impl State {
             }
             Delivery::Packets { receiver, room } => {
                 let end = data.len().min(room as usize);
-                self.bulk(to, Bulk { request, receiver, sent: 0, end });
+                self.stream.queue_bulk(to, Bulk { request, receiver, sent: 0, end });
                 self.flush(to);
-                if !self.transfers.get(request).done {
+                if !self.requests.get(request).done {
                     return Some(Sent::Pending(crate::Request(request)));
                 }
             }
@@ -151,12 +86,12 @@ impl State {
             }
             Delivery::Stream => {
                 // What it has located stays so.
-                self.located.remove(&request);
-                self.transfers.remove(request);
+                self.rendezvous.take_located(request);
+                self.requests.remove(request);
                 return None;
             }
         }
-        self.transfers.remove(request);
+        self.requests.remove(request);
         Some(Sent::Done)
     }
 
@@ -179,7 +114,7 @@ impl State {
         if from == self.mcm.me() {
             return Published::NOT;
         }
-        let facts = self.receive_facts(from, self.transfers.get(request).data.len());
+        let facts = self.receive_facts(from, self.requests.get(request).data.len());
         let mut receiving = Receiving::posted(self, request, from, pattern, located);
         match policy::receive(&facts, &mut receiving) {
             RecvPlan::Publish => {}
@@ -214,21 +149,21 @@ impl State {
 
     pub(super) fn locate_receive(&mut self, request: u32, from: Proc) -> Memory {
         // The receive itself is there already.
-        let quiet = self.is_quiet(1);
+        let quiet = self.requests.is_quiet(1);
         self.locate(request, from, quiet)
     }
 
     /// Publishes a receive into `memory` that nothing hinders, if there is room.
     pub(super) fn announce(&mut self, request: u32, from: Proc, pattern: &Pattern, memory: &Memory) -> Published {
         let key = key(pattern.context, pattern.source, pattern.tag);
-        let seen = self.taken[from as usize].taken;
+        let seen = self.queues.taken(from);
         let Some(slot) = self.direct().publish(from, &key, memory, request, seen) else { return Published::NOT };
         self.mcm.await_news(from, News::Published(slot));
         counters::PUBLISHED.add(1);
         counters::PUBLISHED_NOW.raise(1);
         let tuple = Tuple { context: pattern.context, source: pattern.source, tag: pattern.tag };
-        let entry = self.taken[from as usize].publish(&tuple);
-        let status = &mut self.transfers.get_mut(request).status;
+        let entry = self.queues.publish(from, &tuple);
+        let status = &mut self.requests.get_mut(request).status;
         (status.source, status.tag) = (pattern.source, pattern.tag);
         Published::new(from, slot, entry, memory.place == 0)
     }
@@ -237,8 +172,8 @@ impl State {
     /// it: then it is another message's.
     #[inline]
     pub(super) fn win_back(&mut self, request: u32) -> bool {
-        match self.transfers.get(request).side {
-            Side::Receive { published, .. } if published.at != NONE => self.win_back_published(request, published),
+        match self.requests.get(request).side {
+            Side::Receive { published, .. } if !published.is_nothing() => self.win_back_published(request, published),
             _ => true,
         }
     }
@@ -274,7 +209,7 @@ impl State {
 
     /// The receive `request` is to be cancelled.
     pub(super) fn recall(&mut self, request: u32) -> Recall {
-        match self.transfers.get(request).side {
+        match self.requests.get(request).side {
             Side::Receive { published, .. } if published.is_published() => {
                 let recall = self.direct().recall(published.peer, published.slot());
                 if recall == Recall::Won {
@@ -292,9 +227,7 @@ impl State {
 
     /// The receive `request`, which was to be cancelled, is its own again.
     pub(super) fn recalled(&mut self, request: u32) {
-        let Side::Receive { place, .. } = self.transfers.get(request).side else {
-            unreachable!("a send was published")
-        };
+        let Side::Receive { place, .. } = self.requests.get(request).side else { unreachable!("a send was published") };
         self.end_publication(request);
         self.matching.withdraw(place.expect("what is published is posted"));
         self.cancelled(request);
@@ -303,7 +236,7 @@ impl State {
     /// The receive was withdrawn, and is no longer published.
     pub(super) fn end_publication(&mut self, request: u32) {
         counters::PUBLISHED_WITHDRAWN.add(1);
-        if let Side::Receive { published, .. } = &mut self.transfers.get_mut(request).side {
+        if let Side::Receive { published, .. } = &mut self.requests.get_mut(request).side {
             let published = std::mem::replace(published, Published::NOT);
             self.unpublished(published);
         }
@@ -313,14 +246,14 @@ impl State {
     #[inline]
     fn unpublished(&mut self, published: Published) {
         counters::PUBLISHED_NOW.lower(1);
-        self.taken[published.peer as usize].end(published.entry());
-        self.late.has_room(published.peer);
+        self.queues.end(published.peer, published.entry());
+        self.deferred.has_room(published.peer);
     }
 
     /// A message of the stream from `from` has been matched or kept: the peer may want to know.
     #[inline]
     pub fn count_taken(&mut self, from: Proc, tuple: &Tuple) {
-        if let Some(number) = self.taken[from as usize].take(tuple) {
+        if let Some(number) = self.queues.take(from, tuple) {
             self.direct().raise(from, number);
         }
     }
@@ -329,7 +262,7 @@ impl State {
     /// than the stream: copied once, or in packets. Takes it out of matching and notes the size in its status.
     #[inline]
     pub(super) fn claimed(&mut self, request: u32, size: u64, once: bool) {
-        let transfer = self.transfers.get_mut(request);
+        let transfer = self.requests.get_mut(request);
         let Side::Receive { place, from, published, .. } = transfer.side else { unreachable!("a message for a send") };
         let Status { source, tag, .. } = transfer.status;
         transfer.begin(from, source, tag, size);
@@ -346,7 +279,7 @@ impl State {
     /// A published receive has got its message, of `size` bytes, by another way than the stream.
     #[inline]
     fn leave_matching(&mut self, from: Proc, place: Option<Place>, published: Published, size: u64, way: Way) {
-        self.note_way(from, size, way);
+        self.learned.note_way(from, size as usize, way);
         if let Some(place) = place {
             self.matching.withdraw(place);
         }
@@ -371,6 +304,6 @@ impl State {
         self.leave_matching(from, place, published, bytes, Way::Once);
         events::raise(events::Kind::Filled, [source as u64, tag as u64, bytes]);
         self.note_end(request);
-        self.transfers.free(request);
+        self.requests.complete_and_free(request);
     }
 }

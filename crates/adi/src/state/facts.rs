@@ -1,15 +1,15 @@
-//! What the policy asks of a send and of a receive when it needs to know: looks at the peer, costs of the device, trials, habits.
+//! Composer: what the policy asks of a send and of a receive when it needs to know: looks at the peer, costs of the device, trials, habits.
 
 use super::State;
 use super::direct::key;
 use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
 use tern_mcm::{Direct, Lending, Memory, SpeculativeAddress};
 use tern_policy::{
-    self as policy, Along, Copied, Facts, Hope, Locate, Look, Message, Purpose, RecvFacts, RecvLook, Source, ZeroCopy,
-    rules,
+    self as policy, Along, Copied, Facts, Locate, Look, Message, Purpose, Readiness, RecvFacts, RecvLook, Source,
+    ZeroCopy, rules,
 };
 
-/// Where the bytes of a message lie, for the policy. `sure`: that is known, else presumed.
+/// Where the bytes of a message lie, for the policy. `sure`: that is known, else speculative.
 pub(super) fn source(memory: &Memory, sure: bool) -> Source {
     let dense = memory.is_dense();
     match memory {
@@ -28,12 +28,12 @@ pub(super) struct Sending<'a> {
     data: &'a Data,
     /// Where its message lies, once that was found out, and whether that is sure.
     found: Option<(Memory, bool)>,
-    presumed: Option<(Memory, bool)>,
+    speculative: Option<(Memory, bool)>,
 }
 
 impl<'a> Sending<'a> {
     pub fn new(state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data) -> Sending<'a> {
-        Sending { state, to, tuple, data, found: None, presumed: None }
+        Sending { state, to, tuple, data, found: None, speculative: None }
     }
 
     /// That of a message that was located.
@@ -52,18 +52,18 @@ impl<'a> Sending<'a> {
 }
 
 impl Locate for Sending<'_> {
-    fn presume(&mut self) -> Option<bool> {
-        self.presumed = self.state.presume(self.to, self.data);
-        self.presumed.map(|(_, sure)| sure)
+    fn speculate(&mut self) -> Option<bool> {
+        self.speculative = self.state.speculate(self.to, self.data);
+        self.speculative.map(|(_, sure)| sure)
     }
 
-    fn take_presumed(&mut self) -> Source {
-        self.found = self.presumed;
+    fn take_speculative(&mut self) -> Source {
+        self.found = self.speculative;
         self.source()
     }
 
     fn locate(&mut self, purpose: Purpose) {
-        let (memory, quiet) = (self.data.memory(), self.state.is_quiet(0));
+        let (memory, quiet) = (self.data.memory(), self.state.requests.is_quiet(0));
         let locate_for = |purpose| self.direct().locate_for(self.to, memory, quiet, purpose);
         let memory = match purpose {
             Purpose::Unknown => self.direct().locate(self.to, memory, quiet),
@@ -91,7 +91,7 @@ impl Look for Sending<'_> {
 
     fn finds_receive(&mut self) -> bool {
         let key = key(self.tuple.context, self.tuple.source, self.tuple.tag);
-        let last = self.state.streams[self.to as usize].last(self.tuple);
+        let last = self.state.queues.last(self.to, self.tuple);
         self.direct().is_awaited(self.to, &key, last, self.data.len() as u64)
     }
 
@@ -111,12 +111,12 @@ impl Look for Sending<'_> {
         self.state.pays_to_wait(self.data.len(), saves)
     }
 
-    fn hope(&mut self, trusts: bool) -> Hope {
-        self.state.will_be_hoped(self.to, self.tuple, self.data.len(), trusts)
+    fn readiness(&mut self, predicts: bool) -> Readiness {
+        self.state.readiness(self.to, self.tuple, self.data.len(), predicts)
     }
 
-    fn is_hoped(&mut self) -> bool {
-        self.state.is_hoped(self.to, self.tuple, self.data.len())
+    fn is_ready(&mut self) -> bool {
+        self.state.is_ready(self.to, self.tuple, self.data.len())
     }
 
     fn suits_kernel(&mut self) -> tern_policy::Likely {
@@ -130,9 +130,9 @@ impl Look for Sending<'_> {
     fn tries(&mut self, along: Along, copied: Copied) -> bool {
         let (state, len) = (&mut *self.state, self.data.len());
         // Of two that send to each other the lower one tries.
-        let shown = if self.to < state.mcm.me() { state.ways[self.to as usize].of(len) } else { None };
+        let shown = if self.to < state.mcm.me() { state.learned.way(self.to, len) } else { None };
         let message = Message { len, along, copied, long: len > state.eager_limit(self.to), shown };
-        state.copies.asks(&message, state.clock)
+        state.learned.one_copy(&message, state.clock)
     }
 
     fn takes_packets(&mut self) -> bool {
@@ -141,7 +141,7 @@ impl Look for Sending<'_> {
     }
 
     fn waits_for_sends(&mut self, one: bool) -> bool {
-        if one { self.state.habits.waits_for_one_send() } else { self.state.habits.waits_for_sends() }
+        if one { self.state.learned.habits.waits_for_one_send() } else { self.state.learned.habits.waits_for_sends() }
     }
 }
 
@@ -155,8 +155,8 @@ pub(super) struct Receiving<'a> {
     data: Data,
     /// Its memory, once that was located.
     pub located: Option<Memory>,
-    /// Its memory where it is presumed to be, if that is sure.
-    pub presumed: Option<Memory>,
+    /// Its memory at its speculative address, if that is sure.
+    pub speculative: Option<Memory>,
 }
 
 impl<'a> Receiving<'a> {
@@ -164,20 +164,20 @@ impl<'a> Receiving<'a> {
     pub fn posted(
         state: &'a mut State, request: u32, from: Proc, pattern: &'a Pattern, located: Option<Memory>,
     ) -> Receiving<'a> {
-        let data = state.transfers.get(request).data.clone();
-        Receiving { state, request: Some(request), from, pattern, data, located, presumed: None }
+        let data = state.requests.get(request).data.clone();
+        Receiving { state, request: Some(request), from, pattern, data, located, speculative: None }
     }
 
     /// A receive that its call waits for, and for nothing else.
     pub fn waiting(state: &'a mut State, from: Proc, pattern: &'a Pattern, data: &Data) -> Receiving<'a> {
-        Receiving { state, request: None, from, pattern, data: data.clone(), located: None, presumed: None }
+        Receiving { state, request: None, from, pattern, data: data.clone(), located: None, speculative: None }
     }
 
     fn locate(&mut self) -> Memory {
         if let Some(request) = self.request {
             return self.state.locate_receive(request, self.from);
         }
-        let memory = self.state.direct().locate(self.from, self.data.memory(), self.state.is_quiet(0));
+        let memory = self.state.direct().locate(self.from, self.data.memory(), self.state.requests.is_quiet(0));
         self.state.release_unused(&memory);
         memory
     }
@@ -186,13 +186,13 @@ impl<'a> Receiving<'a> {
 impl RecvLook for Receiving<'_> {
     fn exchanges(&mut self, at_once: bool) -> bool {
         if at_once {
-            return self.state.habits.exchanges();
+            return self.state.learned.habits.exchanges();
         }
         self.state.exchanges_with(self.from, self.data.len())
     }
 
     fn packets_were_chosen(&mut self) -> bool {
-        self.state.chooses_packets(self.from, self.data.len())
+        self.state.learned.chooses_packets(self.from, self.data.len())
     }
 
     fn suits_packets(&mut self, shared: bool) -> bool {
@@ -209,11 +209,11 @@ impl RecvLook for Receiving<'_> {
         self.state.suits_kernel(self.from, self.data.len()) != policy::Likely::No
     }
 
-    fn presumed(&mut self) -> Option<bool> {
+    fn speculative(&mut self) -> Option<bool> {
         let memory = self.data.memory();
         let SpeculativeAddress { place, sure } =
             memory.is_dense().then(|| self.state.direct().speculative_address(&memory)).flatten()?;
-        self.presumed = sure.then_some(Memory { place, ..memory });
+        self.speculative = sure.then_some(Memory { place, ..memory });
         Some(sure)
     }
 
@@ -248,25 +248,28 @@ impl State {
             eager_limit: self.eager_limit(to),
             waiting_limit: self.waiting_limit(to),
             zero_copy_from: self.lends_from,
-            caller: self.caller(waits),
+            caller: self.call.caller(waits),
             pattern,
             standard: mode == SendMode::Standard,
-            full: self.is_full(to),
+            full: self.stream.is_full(to),
         }
     }
 
     /// What is known of a receive of `len` bytes from `from`, which the program has posted just now.
     pub(super) fn receive_facts(&mut self, from: Proc, len: usize) -> RecvFacts {
         let (near, call_exchanges) = (self.direct().shares_with(from), self.call_exchanges(from, len));
-        let habitual = near && !call_exchanges && !self.waits;
+        let habitual = near && !call_exchanges && !self.call.waits;
         RecvFacts {
             size: len,
             eager_limit: self.eager_limit(from),
             near,
-            call_waits: self.waits,
+            call_waits: self.call.waits,
             call_exchanges,
-            at_once: habitual && self.habits.post(self.clock),
-            alone: habitual && self.habits.waits_for_one() && self.matching.is_empty() && self.is_flushed(),
+            at_once: habitual && self.learned.habits.post(self.clock),
+            alone: habitual
+                && self.learned.habits.waits_for_one()
+                && self.matching.is_empty()
+                && self.stream.is_flushed(),
         }
     }
 }

@@ -1,7 +1,8 @@
-//! A list of what is under way, for people who wonder why nothing moves.
+//! Composer: a list of what is under way, for people who wonder why nothing moves.
 
-use super::{EXPECTED, Side, State, Transfer};
-use crate::{Name, Pattern, Pending, PendingKind, Request, Tuple};
+use super::State;
+use crate::transfer::{EXPECTED, Side, Transfer};
+use crate::{Pattern, Pending, PendingKind, Request, Tuple};
 use std::collections::HashMap;
 
 fn exactly(tuple: Tuple) -> Pattern {
@@ -9,20 +10,13 @@ fn exactly(tuple: Tuple) -> Pattern {
 }
 
 impl State {
-    /// The names of all transfers that have one.
-    pub fn names(&self) -> Vec<Name> {
-        let named = self.transfers.numbered().filter(|(_, transfer)| transfer.owner.is_some() && !transfer.released);
-        let name = |index| Name { index, generation: self.transfers.generation(index) % Name::GENERATIONS };
-        named.map(|(index, _)| name(index)).collect()
-    }
-
     /// Sends first, then receives and messages, both by age.
     pub fn pending(&self) -> Vec<Pending> {
         let posted = self.matching.posted().into_iter().enumerate();
         // Those that have matched come first: they are the older ones.
         let posted: HashMap<u32, (usize, Pattern)> =
             posted.map(|(age, (request, pattern))| (request, (age + 1, pattern))).collect();
-        let open = self.transfers.numbered().filter(|(request, transfer)| *request != EXPECTED && !transfer.done);
+        let open = self.requests.numbered().filter(|(request, transfer)| *request != EXPECTED && !transfer.done);
         let mut all: Vec<_> = open
             .map(|(request, transfer)| {
                 let (age, pattern) = posted.get(&request).copied().unzip();
@@ -32,7 +26,7 @@ impl State {
         all.sort_by_key(|(age, entry)| (entry.what == PendingKind::Receive, *age));
         let mut all: Vec<Pending> = all.into_iter().map(|(_, entry)| entry).collect();
         all.extend(self.matching.kept().into_iter().map(|(id, tuple)| {
-            let arrival = self.arrivals.get(id);
+            let arrival = self.unexpected.get(id);
             Pending {
                 what: PendingKind::Message,
                 request: None,

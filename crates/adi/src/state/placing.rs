@@ -1,8 +1,9 @@
-//! Payloads that a device writes straight into the memory of their receive.
+//! Composer: payloads that a device writes straight into the memory of their receive.
 
-use super::arrive::Incoming;
-use super::{Side, State};
+use super::State;
 use crate::packet::{Packet, Synchronous};
+use crate::parts::stream::Incoming;
+use crate::transfer::Side;
 use crate::{Data, Proc, Tuple};
 use tern_mcm::{Header, Place};
 
@@ -14,7 +15,7 @@ impl State {
             Some(Packet::Eager { tuple, size, sync, preferred }) => {
                 self.match_ahead(from, &tuple, size, sync, preferred, len)?
             }
-            Some(Packet::More) => match self.incoming[from as usize] {
+            Some(Packet::More) => match self.stream.incoming(from) {
                 Incoming::Transfer(request) => request,
                 _ => return None,
             },
@@ -22,10 +23,10 @@ impl State {
             _ => return None,
         };
         // One that is published, or that the packet names by mistake, has no place for it.
-        let (transfer, received) = self.receiving(from, request, len)?;
+        let (transfer, received) = self.requests.receiving(from, request, len)?;
         let at = room(&transfer.data, received, len)?;
         if received == 0 {
-            self.round.transfer();
+            self.learned.transfer();
         }
         // SAFETY: the caller of the receive keeps the memory valid until the request is complete (see `Data`): it completes with its last
         // byte, or when its sender is lost. Only one message of a sender is on its way in pieces.
@@ -39,7 +40,7 @@ impl State {
         if State::flaw_of_eager(size, len).is_some() {
             return None;
         }
-        let found = self.transfers.get(self.matching.find_posted(tuple)?);
+        let found = self.requests.get(self.matching.find_posted(tuple)?);
         if matches!(found.side, Side::Receive { published, .. } if published.is_published()) {
             return None;
         }
@@ -47,7 +48,7 @@ impl State {
         let request = self.match_arrival(from, tuple)?;
         self.begin(request, from, tuple, size);
         if (len as u64) < size {
-            self.incoming[from as usize] = Incoming::Transfer(request);
+            self.stream.expect_rest(from, Incoming::Transfer(request));
         }
         self.note_packets(from, size, preferred);
         if let Some(sender) = sync {
@@ -58,11 +59,7 @@ impl State {
 
     /// The next `len` bytes of the message are in the memory of request `request`, which completes with the last.
     pub(super) fn end_placing(&mut self, request: u32, len: usize) {
-        let Side::Receive { received, expected, .. } = &mut self.transfers.get_mut(request).side else {
-            unreachable!("bytes for a send")
-        };
-        *received += len;
-        if *received >= *expected {
+        if self.requests.get_mut(request).count_bytes(len) {
             self.complete(request);
         }
     }

@@ -1,8 +1,8 @@
-//! Starting a receive, and the receive that its call only waits for.
+//! Composer: starting a receive, and the receive that its call only waits for.
 
-use super::direct::Published;
+use super::State;
 use super::facts::Receiving;
-use super::{EXPECTED, Side, State, Transfer};
+use crate::transfer::{EXPECTED, Published, Side, Transfer};
 use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
 use tern_copy::Source;
 use tern_policy::{self as policy, RecvPlan};
@@ -10,21 +10,14 @@ use tern_policy::{self as policy, RecvPlan};
 impl State {
     /// A receive that is not posted: a message is about to be given to it.
     pub fn receive_matched(&mut self, data: Data) -> u32 {
-        self.insert_receive(data, Side::receive(UNKNOWN))
-    }
-
-    /// A receive that nothing has come for.
-    #[inline]
-    fn insert_receive(&mut self, data: Data, side: Side) -> u32 {
-        let status = Status::default();
-        self.transfers.insert(Transfer { data, status, done: false, released: false, owner: None, side })
+        self.requests.insert(Transfer::new(data, Side::receive(UNKNOWN)))
     }
 
     /// Starts a receive; `from` is the process that it names as the source, or [`UNKNOWN`].
     #[inline]
     pub fn receive(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        if self.is_short(&data) && !self.matching.keeps_messages() && self.lost.is_empty() {
-            self.expected_at = None;
+        if self.is_short(&data) && !self.matching.keeps_messages() && self.loss.is_none() {
+            self.call.located = None;
             return self.post(from, pattern, data);
         }
         self.receive_long_or_kept(from, pattern, data)
@@ -34,29 +27,29 @@ impl State {
     #[inline(never)]
     fn receive_long_or_kept(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
         let long = !self.is_short(&data) && from != UNKNOWN;
-        let located = self.expected_at.take();
+        let located = self.call.located.take();
         let request = self.receive_matched(data);
         if let Some(place) = self.matching.find_unexpected(&pattern) {
             let arrival = self.matching.take_unexpected(place);
             self.consume(arrival, request);
             return request;
         }
-        if !self.lost.is_empty()
-            && let Some(peer) = self.lost_for(from, pattern.context)
+        if !self.loss.is_none()
+            && let Some(peer) = self.loss.hits(from, pattern.context)
         {
             self.fail(request, peer);
             return request;
         }
         let visible = if long { self.publish(request, from, &pattern, located) } else { Published::NOT };
-        self.habits.is_started(self.clock);
+        self.learned.habits.is_started(self.clock);
         let posted = self.matching.post(pattern, request);
         if visible.is_published() {
             // Its sender writes into it: these lines had better stay where they are.
             self.matching.publish(posted);
         } else {
-            self.transfers.get(request).data.expect();
+            self.requests.get(request).data.expect();
         }
-        let side = &mut self.transfers.get_mut(request).side;
+        let side = &mut self.requests.get_mut(request).side;
         *side = Side::Receive { place: Some(posted), from, published: visible, received: 0, expected: 0 };
         request
     }
@@ -64,10 +57,11 @@ impl State {
     /// Posts a receive that is not published, and that no message waits for.
     #[inline]
     fn post(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        self.habits.is_started(self.clock);
+        self.learned.habits.is_started(self.clock);
         data.expect();
-        let place = Some(self.matching.post(pattern, self.transfers.next()));
-        self.insert_receive(data, Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 })
+        let place = Some(self.matching.post(pattern, self.requests.next()));
+        let side = Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 };
+        self.requests.insert(Transfer::new(data, side))
     }
 
     /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is
@@ -75,26 +69,17 @@ impl State {
     /// process is lost. Ends by [`State::end_expected`].
     #[inline]
     pub fn expect(&mut self, from: Proc, data: Data) -> bool {
-        if self.expecting || !self.lost.is_empty() {
-            return false;
-        }
-        self.expecting = true;
-        let transfer = self.transfers.get_mut(EXPECTED);
-        transfer.data = data;
-        transfer.done = false;
-        transfer.side = Side::receive(from);
-        self.expected_begun = false;
-        true
+        self.loss.is_none() && self.requests.expect(from, data)
     }
 
     /// Opens that receive to what is about to be looked at, unless a message has matched it already.
     #[inline]
     pub fn open(&mut self, pattern: Pattern) {
-        if self.expected_begun {
+        if self.requests.is_expected_begun() {
             return;
         }
         if let Some(place) = self.matching.find_unexpected(&pattern) {
-            self.expected_begun = true;
+            self.requests.note_expected(true);
             let arrival = self.matching.take_unexpected(place);
             self.consume(arrival, EXPECTED);
         } else {
@@ -105,23 +90,21 @@ impl State {
     /// Closes it again; its status when it is complete.
     #[inline]
     pub fn expected(&mut self) -> Option<Status> {
-        self.expected_begun |= !self.matching.unexpect();
-        let transfer = self.transfers.get(EXPECTED);
-        transfer.done.then(|| transfer.status.fresh())
+        self.requests.note_expected(!self.matching.unexpect());
+        self.requests.expected()
     }
 
     #[inline]
     pub fn end_expected(&mut self) {
-        self.expecting = false;
-        self.expected_begun = false;
-        self.end_hope();
+        self.requests.end_expected();
+        self.end_ready();
     }
 
     /// True when the next message of the stream can only be for the receive that is about to start, or for a later one, and nothing
     /// waits to be sent. Then no receive is published, if this one is not to be either. Tells where payloads lie.
     #[inline]
     pub fn may_take_next(&self) -> Option<Source> {
-        let free = self.matching.is_empty() && !self.expected_begun && self.is_flushed();
+        let free = self.matching.is_empty() && !self.requests.is_expected_begun() && self.stream.is_flushed();
         free.then_some(self.payload)
     }
 
@@ -146,7 +129,7 @@ impl State {
                 true
             }
             RecvPlan::Publish => {
-                self.expected_at = receiving.located.or(receiving.presumed);
+                self.call.located = receiving.located.or(receiving.speculative);
                 false
             }
         }
@@ -155,15 +138,13 @@ impl State {
     /// The program begins to wait for requests.
     #[inline]
     pub fn wait(&mut self) {
-        self.habits.wait(self.clock);
-        self.order.wait();
+        self.learned.wait(self.clock);
     }
 
     /// The program goes on after it has waited for requests.
     #[inline]
     pub fn go_on(&mut self) {
-        self.round.wait();
-        self.habits.go_on(self.matching.is_receiving(), self.clock);
+        self.learned.go_on(self.matching.is_receiving(), self.clock);
     }
 
     /// True for a receive that is too short to be published.
@@ -182,12 +163,12 @@ impl State {
     /// message of the stream that it matches is for it. And whether no other is posted, and no message kept.
     #[inline]
     pub fn next_one(&self, request: u32) -> Option<(Proc, Pattern, bool)> {
-        let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.transfers.get(request)
+        let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.requests.get(request)
         else {
             return None;
         };
         let only = self.matching.is_only_one();
-        let next = (only || self.matching.is_first(*place)) && self.is_short(data) && self.is_flushed();
+        let next = (only || self.matching.is_first(*place)) && self.is_short(data) && self.stream.is_flushed();
         next.then(|| (*from, self.matching.posted_pattern(*place), only))
     }
 
@@ -196,18 +177,18 @@ impl State {
     #[inline]
     pub fn end_only_one(&mut self, request: u32) -> bool {
         let Transfer { side: Side::Receive { place: Some(place), published, .. }, data, .. } =
-            self.transfers.get(request)
+            self.requests.get(request)
         else {
             return false;
         };
         let (place, published, len) = (*place, *published, data.len());
-        let only = self.matching.is_only_one() && self.is_flushed();
+        let only = self.matching.is_only_one() && self.stream.is_flushed();
         if !only || !self.withdraw_for_packets(request, published, len) {
             return false;
         }
         self.wait();
         self.matching.withdraw(place);
-        self.transfers.free(request);
+        self.requests.free(request);
         self.go_on();
         true
     }
@@ -215,7 +196,7 @@ impl State {
     /// Completes the receive of [`State::next_one`] with its message.
     #[inline]
     pub fn take_posted(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
-        if let Side::Receive { place, published, .. } = &mut self.transfers.get_mut(request).side
+        if let Side::Receive { place, published, .. } = &mut self.requests.get_mut(request).side
             && let Some(place) = place.take()
         {
             let watched = published.is_watched();
@@ -224,7 +205,7 @@ impl State {
                 self.left(request);
             }
         }
-        let transfer = self.transfers.get_mut(request);
+        let transfer = self.requests.get_mut(request);
         transfer.status = transfer.data.fill(tuple.source, tuple.tag, payload, self.payload);
         transfer.done = true;
         tern_counters::received(payload.len());
@@ -235,7 +216,7 @@ impl State {
     #[inline]
     pub fn received(&mut self, status: Status) -> u32 {
         let request = self.receive_matched(Data::none());
-        let transfer = self.transfers.get_mut(request);
+        let transfer = self.requests.get_mut(request);
         transfer.status = status;
         transfer.done = true;
         request

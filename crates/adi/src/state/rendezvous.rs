@@ -1,4 +1,4 @@
-//! Long messages: a request to send goes first, and then the bytes by one of several protocols, each in a file of its own.
+//! Composer: long messages. A request to send goes first, and then the bytes by one of several protocols, each in a file of its own.
 //!
 //! | plan of the policy | who moves the bytes | packets beside `Rts` | file |
 //! |---|---|---|---|
@@ -16,13 +16,12 @@ mod kernel;
 mod packets;
 mod put;
 
-pub use get::Fetch;
-pub use put::Fin;
-
+use super::State;
 use super::facts::source;
-use super::outbox::Outgoing;
-use super::{Body, State, arrive::Arrival};
 use crate::packet::{Packet, RtsFlags, Synchronous};
+use crate::parts::stream::Outgoing;
+use crate::parts::unconfirmed::Confirmed;
+use crate::parts::unexpected::{Arrival, Body};
 use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Memory, News};
@@ -60,24 +59,18 @@ impl State {
     /// Where the data of transfer `request` lies, for `peer`. What has a key stays reachable until the transfer
     /// is over.
     pub(super) fn locate(&mut self, request: u32, peer: Proc, quiet: bool) -> Memory {
-        if let Some(memory) = self.located.get(&request) {
+        if let Some(memory) = self.rendezvous.located(request) {
             return *memory;
         }
-        let memory = self.direct().locate(peer, self.transfers.get(request).data.memory(), quiet);
-        self.keep_located(request, &memory);
+        let memory = self.direct().locate(peer, self.requests.get(request).data.memory(), quiet);
+        self.rendezvous.keep_located(request, &memory);
         memory
-    }
-
-    pub(super) fn keep_located(&mut self, request: u32, memory: &Memory) {
-        if memory.key != 0 {
-            self.located.insert(request, *memory);
-        }
     }
 
     /// The transfer is over: nobody reaches for its memory any more.
     #[cold]
     pub(super) fn unlocate(&mut self, request: u32) {
-        if let Some(memory) = self.located.remove(&request) {
+        if let Some(memory) = self.rendezvous.take_located(request) {
             self.direct().release(&memory);
         }
     }
@@ -89,12 +82,12 @@ impl State {
         let size = data.len() as u64;
         counters::SENT_RENDEZVOUS.add(1);
         counters::SENT_RENDEZVOUS_BYTES.add(size);
-        let request = self.new_send(to, tuple, data);
-        self.keep_located(request, &memory);
-        let sender = Synchronous { request, mark: self.mark };
+        let request = self.requests.start_send(to, tuple, data);
+        self.rendezvous.keep_located(request, &memory);
+        let sender = Synchronous { request, mark: self.call.mark };
         let header = Packet::Rts { tuple, size, sender, flags }.encode();
         self.send_or_queue(to, Outgoing::Located(header, memory));
-        if !self.is_idle(to) {
+        if !self.stream.is_idle(to) {
             self.flush(to);
         }
         self.mcm.await_news(to, News::Packet);
@@ -106,39 +99,59 @@ impl State {
 
     /// `Ats`: the receiver has the message of send `request`.
     pub(super) fn ats(&mut self, from: Proc, request: u32) {
-        self.end_misplaced(request);
-        self.end_trust(from, request, false);
+        self.unconfirmed.end_misplaced(request);
+        self.ready.judge(from, request, false, self.stream.looks());
         self.advance_send(request, true, true);
     }
 
     /// `AtsKept`: the receiver keeps a copy of it, since no receive has matched.
     pub(super) fn ats_kept(&mut self, from: Proc, request: u32) {
-        self.end_misplaced(request);
-        self.end_trust(from, request, true);
+        self.unconfirmed.end_misplaced(request);
+        self.ready.judge(from, request, true, self.stream.looks());
         self.advance_send(request, true, true);
     }
 
     /// `AtsUnconfirmed`: the receiver has copied it from where it was told.
     pub(super) fn ats_unconfirmed(&mut self, request: u32) {
-        if !self.end_misplaced(request) {
+        if !self.unconfirmed.end_misplaced(request) {
             self.advance_send(request, true, true);
         }
         // Else it has copied from the wrong place, and will ask for packets when it hears of that.
     }
 
+    /// Tells the receiver of send `request` whether it was told the right place.
+    fn confirm(&mut self, to: Proc, request: u32, place: u64) {
+        let right = self.direct().is_still(&self.requests.get(request).data.memory(), place);
+        counters::PRESUMED.add(1);
+        if !right {
+            counters::MISPLACED.add(1);
+            self.unconfirmed.misplace(request);
+        }
+        self.control(to, Packet::RtsConfirm { sender: request, right });
+    }
+
     // ---- the receiver
+
+    /// `RtsConfirm`: the sender of a message says whether it is where it has told.
+    pub(super) fn rts_confirm(&mut self, from: Proc, sender: u32, right: bool) {
+        match self.unconfirmed.confirm(from, sender, right) {
+            Confirmed::Nothing => {}
+            Confirmed::Complete { receiver } => self.complete(receiver),
+            Confirmed::CopyAgain { receiver, bytes } => self.control(from, Packet::Cts { sender, receiver, bytes }),
+        }
+    }
 
     /// `Rts`: a message waits at its sender, in the memory that `words` tell.
     pub(super) fn rts(
         &mut self, from: Proc, tuple: Tuple, size: u64, sender: Synchronous, flags: RtsFlags, words: &[u8],
     ) {
         if flags.unconfirmed {
-            self.expect_word(from, sender.request);
+            self.unconfirmed.expect(from, sender.request);
         }
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
         let once = flags.cma_get || source.place != 0;
         if once || source.is_opaque() {
-            self.note_way(from, size, if once { Way::Once } else { Way::Packets });
+            self.learned.note_way(from, size as usize, if once { Way::Once } else { Way::Packets });
         }
         if let Some(request) = self.match_arrival(from, &tuple) {
             let offer = Offer { from, tuple, size, sender, source: &source, cma_get: flags.cma_get };
@@ -172,7 +185,7 @@ impl State {
     /// Receive `request` has matched a message that waits: moves the bytes that it has room for, or asks the sender for them.
     pub(super) fn answer(&mut self, request: u32, offer: &Offer<'_>) {
         let &Offer { from, ref tuple, size, sender, source: told, cma_get } = offer;
-        let bytes = size.min(self.transfers.get(request).data.len() as u64);
+        let bytes = size.min(self.requests.get(request).data.len() as u64);
         self.begin(request, from, tuple, size);
         self.note_mark(request, sender.mark);
         let sender = sender.request;
@@ -180,15 +193,15 @@ impl State {
             // It was asked for since much is kept here, and is complete.
             return self.control(from, Packet::Ats { sender });
         }
-        self.expect_bytes(request, bytes as usize);
-        let wanted = Wanted { request, from, sender, bytes, source: self.source_of(from, sender, told) };
+        self.requests.get_mut(request).expect_bytes(bytes as usize);
+        let wanted = Wanted { request, from, sender, bytes, source: self.unconfirmed.source_of(from, sender, told) };
         let facts = RndvFacts {
             bytes: bytes as usize,
             source: source(&wanted.source, true),
-            target: source(&self.transfers.get(request).data.memory(), true),
+            target: source(&self.requests.get(request).data.memory(), true),
             kernel: cma_get,
-            network_gets: matches!(self.rendezvous, Rendezvous::Auto | Rendezvous::Rget),
-            network_puts: matches!(self.rendezvous, Rendezvous::Auto | Rendezvous::Rput),
+            network_gets: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rget),
+            network_puts: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rput),
             single_copy: self.mcm.direct().is_some(),
         };
         let done = policy::rendezvous(facts).any(|plan| match plan {
@@ -203,7 +216,7 @@ impl State {
 
     /// There is room for nothing.
     fn end_empty(&mut self, wanted: &Wanted) -> bool {
-        self.forget_word(wanted.from, wanted.sender);
+        self.unconfirmed.forget(wanted.from, wanted.sender);
         self.control(wanted.from, Packet::Ats { sender: wanted.sender });
         self.complete(wanted.request);
         true
@@ -212,8 +225,8 @@ impl State {
     /// The receive has its bytes, and completes unless the sender has yet to say that they are the right ones.
     fn end_copied(&mut self, wanted: &Wanted) {
         let &Wanted { request, from, sender, bytes, .. } = wanted;
-        self.was_fetched(from);
-        if self.awaits_word(from, sender, request, bytes) {
+        self.end_awaited(from, true);
+        if self.unconfirmed.awaits(from, sender, request, bytes) {
             return self.control(from, Packet::AtsUnconfirmed { sender });
         }
         self.control(from, Packet::Ats { sender });

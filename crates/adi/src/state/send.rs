@@ -1,21 +1,20 @@
-//! Starting a send: at once if it can go, or as a request.
+//! Composer: starting a send. It goes at once if it can, or becomes a request.
 
-use super::arrive::{Arrival, Body};
+use super::State;
 use super::facts::{Sending, source};
-use super::outbox::{Outgoing, PIECE};
-use super::{Exchanges, Side, State, Transfer};
 use crate::packet::{Packet, RtsFlags, Synchronous};
-use crate::{Data, Proc, SendMode, Sent, Status, Tuple};
+use crate::parts::call::Exchanges;
+use crate::parts::stream::{Outgoing, PIECE};
+use crate::parts::unexpected::{Arrival, Body};
+use crate::{Data, Proc, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
-use tern_policy::{self as policy, Packets, SendPlan, Unmatched, rules};
+use tern_policy::{self as policy, Packets, SendPlan, Unmatched};
 
 /// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
 /// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
 const LOOK_EVERY: u32 = 16;
 const LOOK_EVERY_SHORT: u32 = 64;
-/// The kinds of collectives, in trials, are numbers from here on.
-const TOGETHER: usize = 64;
 
 /// Counts a message of `size` bytes that goes without asking.
 #[inline]
@@ -30,33 +29,33 @@ impl State {
         if data.len() < self.direct_from {
             return self.start_send(to, tuple, data, mode, waits);
         }
-        self.starts(waits && !self.waits);
-        self.round.transfer();
+        self.starts(waits && !self.call.waits);
+        self.learned.transfer();
         // What a collective sends beside the program is not waited for by it.
-        self.habits.send(!waits && self.exchanges == Exchanges::Nothing, self.clock);
+        self.learned.habits.send(!waits && self.call.exchanges == Exchanges::Nothing, self.clock);
         let sent = self.start_send(to, tuple, data, mode, waits);
-        self.habits.is_started(self.clock);
+        self.learned.habits.is_started(self.clock);
         sent
     }
 
     #[inline]
     fn start_send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
-        self.order.send();
+        self.learned.order.send();
         if to == self.mcm.me() {
             return self.send_to_self(tuple, data, mode);
         }
-        if self.streams[to as usize].is_turn(LOOK_EVERY) {
+        if self.queues.is_turn(to, LOOK_EVERY) {
             self.look_aside(to);
         }
-        if !self.lost.is_empty() && self.lost.contains_key(&to) {
-            let request = self.new_send(to, tuple, data);
+        if self.loss.has(to) {
+            let request = self.requests.start_send(to, tuple, data);
             self.fail(request, to);
             return Sent::Pending(crate::Request(request));
         }
         let size = data.len();
-        if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.is_full(to) {
+        if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.stream.is_full(to) {
             // What is too short for anything but packets goes in these whatever goes on.
-            self.streams[to as usize].put(&tuple);
+            self.queues.put(to, &tuple);
             return self.send_packets(to, tuple, data, mode, Packets::Only);
         }
         self.send_by_plan(to, tuple, data, mode, waits)
@@ -78,7 +77,7 @@ impl State {
             plan = policy::aside(&facts, &aside, &mut sending);
             (memory, sure) = sending.found();
         }
-        self.streams[to as usize].put(&tuple);
+        self.queues.put(to, &tuple);
         let unmatched = match plan {
             SendPlan::Inline => return self.send_packets(to, tuple, data, mode, Packets::Only),
             SendPlan::Eager(packets) => {
@@ -93,14 +92,14 @@ impl State {
             }
         };
         let flags = RtsFlags {
-            // Where nothing is offered, nothing is presumed.
+            // Where nothing is offered, no address is speculative.
             unconfirmed: !sure && !memory.is_opaque(),
             may_buffer: unmatched.is_kept(),
             cma_get: matches!(plan, SendPlan::RndvKernel(_)),
         };
         let request = self.request_send(to, tuple, data, memory, flags);
-        if unmatched == Unmatched::KeptTrusted {
-            self.trust(request);
+        if unmatched == Unmatched::KeptPredicted {
+            self.ready.note_predicted(request, self.stream.looks());
         }
         Sent::Pending(crate::Request(request))
     }
@@ -113,35 +112,23 @@ impl State {
             return self.send_eager(to, tuple, data, preferred);
         }
         let size = data.len();
-        let request = self.new_send(to, tuple, data);
+        let request = self.requests.start_send(to, tuple, data);
         count_eager(size);
-        self.mark_send(request, true, true);
-        let sync = Some(Synchronous { request, mark: self.mark });
+        self.requests.get_mut(request).set_missing(true, true);
+        let sync = Some(Synchronous { request, mark: self.call.mark });
         let packet = Packet::Eager { tuple, size: size as u64, sync, preferred };
-        self.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
+        self.stream.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
         self.flush(to);
         Sent::Pending(crate::Request(request))
-    }
-
-    pub(super) fn new_send(&mut self, to: Proc, tuple: Tuple, data: Data) -> u32 {
-        let side = Side::Send { to, tuple, awaits_match: false, unsent: true };
-        self.transfers.insert(Transfer {
-            data,
-            status: Status::default(),
-            done: false,
-            released: false,
-            owner: None,
-            side,
-        })
     }
 
     /// The hot path: a short dense message goes now, as one packet, if nothing is in its way.
     #[inline(always)]
     pub fn send_now(&mut self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
-        if self.short.plan_fast(len).is_none() || to == self.mcm.me() || !self.is_flushed() {
+        if self.short.plan_fast(len).is_none() || to == self.mcm.me() || !self.stream.is_flushed() {
             return false;
         }
-        if self.streams[to as usize].is_turn(LOOK_EVERY_SHORT) {
+        if self.queues.is_turn(to, LOOK_EVERY_SHORT) {
             // The longer way looks at what has come.
             return false;
         }
@@ -150,8 +137,8 @@ impl State {
         let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
         let gone = self.mcm.send_short(to, &header, bytes);
         if gone {
-            self.order.send();
-            self.streams[to as usize].put(tuple);
+            self.learned.order.send();
+            self.queues.put(to, tuple);
             counters::SHORT.count(len);
         }
         gone
@@ -163,7 +150,7 @@ impl State {
         let size = data.len();
         let header = Packet::Eager { tuple, size: size as u64, sync: None, preferred }.encode();
         let (mut first, mut sent) = (Some(header), 0);
-        let gone = self.outboxes[to as usize].queue.is_empty() && self.send_pieces(to, &data, &mut first, &mut sent);
+        let gone = self.stream.is_open(to) && self.send_pieces(to, &data, &mut first, &mut sent);
         match self.short.plan_fast(size) {
             Some(_) if gone => counters::SHORT.count(size),
             _ => count_eager(size),
@@ -171,11 +158,11 @@ impl State {
         if gone {
             return Sent::Done;
         }
-        let request = self.new_send(to, tuple, data);
-        self.queue(to, Outgoing::Eager { request, first, sent });
+        let request = self.requests.start_send(to, tuple, data);
+        self.stream.queue(to, Outgoing::Eager { request, first, sent });
         self.flush(to);
-        if self.transfers.get(request).done {
-            self.transfers.remove(request);
+        if self.requests.get(request).done {
+            self.requests.remove(request);
             return Sent::Done;
         }
         Sent::Pending(crate::Request(request))
@@ -194,10 +181,10 @@ impl State {
     /// Has the network send from where the data lies; `None` when it does not, or something waits before it.
     fn lend(&mut self, to: Proc, tuple: Tuple, data: &Data, preferred: bool) -> Option<u32> {
         let Data::Bytes(base, len) = *data else { return None };
-        if !self.outboxes[to as usize].queue.is_empty() {
+        if !self.stream.is_open(to) {
             return None;
         }
-        let request = self.new_send(to, tuple, data.clone());
+        let request = self.requests.start_send(to, tuple, data.clone());
         // Cut like what is copied: the receiver copies one packet out while the next is on its way.
         let piece = self.mcm.piece(to).unwrap_or(PIECE);
         let first = Packet::Eager { tuple, size: len as u64, sync: None, preferred }.encode();
@@ -205,7 +192,7 @@ impl State {
         // SAFETY: the caller of the send keeps the buffer valid and unchanged until the request is complete (see `Data`).
         let lent = unsafe { self.mcm.send_from(to, &cut, std::slice::from_raw_parts(base, len), request) };
         if !lent {
-            self.transfers.remove(request);
+            self.requests.remove(request);
             return None;
         }
         count_eager(len);
@@ -220,7 +207,7 @@ impl State {
     /// A collective begins, in which messages are that long.
     pub fn begin_together(&mut self, longest: usize) {
         if longest >= self.lends_from {
-            self.lends_now = Some(self.begin_lending(TOGETHER + longest.ilog2() as usize, longest));
+            self.call.lends = Some(self.learned.lends_together(longest, self.clock));
         }
     }
 
@@ -228,18 +215,13 @@ impl State {
     /// in nanoseconds.
     pub(super) fn pays_to_wait(&mut self, len: usize, saves: u32) -> bool {
         // One choice for all that a call sends: it waits for all of it at its end.
-        let lends = match self.lends_now.filter(|_| self.waits) {
+        let lends = match self.call.lends.filter(|_| self.call.waits) {
             Some(lends) => lends,
-            None => self.begin_lending(len.ilog2() as usize, len),
+            None => self.learned.lends(len, self.clock),
         };
-        self.lends_now = Some(lends);
-        self.trials.saves(saves);
+        self.call.lends = Some(lends);
+        self.learned.lending_saves(saves);
         lends
-    }
-
-    /// Whether a call of `kind` that begins now lends, with messages of `len` bytes.
-    fn begin_lending(&mut self, kind: usize, len: usize) -> bool {
-        rules::LEND.departs(|| self.trials.begin(kind, len, (self.clock)()))
     }
 
     fn send_to_self(&mut self, tuple: Tuple, data: Data, mode: SendMode) -> Sent {
@@ -249,7 +231,7 @@ impl State {
             // It is not published, but others may wait for its end.
             self.win_back(receive);
             self.finish_own(receive, tuple, &data);
-            self.note_mark(receive, self.mark);
+            self.note_mark(receive, self.call.mark);
             return Sent::Done;
         }
         let size = data.len() as u64;
@@ -259,28 +241,16 @@ impl State {
             self.keep(Arrival { tuple, from: me, size, body });
             return Sent::Done;
         }
-        let request = self.new_send(me, tuple, data);
-        self.mark_send(request, true, false);
-        self.keep(Arrival { tuple, from: me, size, body: Body::Own { request, mark: self.mark } });
+        let request = self.requests.start_send(me, tuple, data);
+        self.requests.get_mut(request).set_missing(true, false);
+        self.keep(Arrival { tuple, from: me, size, body: Body::Own { request, mark: self.call.mark } });
         Sent::Pending(crate::Request(request))
-    }
-
-    fn mark_send(&mut self, request: u32, match_awaited: bool, bytes_unsent: bool) {
-        if let Side::Send { awaits_match, unsent, .. } = &mut self.transfers.get_mut(request).side {
-            *awaits_match = match_awaited;
-            *unsent = bytes_unsent;
-        }
     }
 
     /// Notes what has become of a send, and completes it when nothing is missing.
     pub(super) fn advance_send(&mut self, request: u32, matched: bool, sent: bool) {
-        let transfer = self.transfers.get_mut(request);
-        if let Side::Send { awaits_match, unsent, .. } = &mut transfer.side {
-            *awaits_match &= !matched;
-            *unsent &= !sent;
-            if !*awaits_match && !*unsent {
-                self.complete(request);
-            }
+        if self.requests.get_mut(request).advance(matched, sent) {
+            self.complete(request);
         }
     }
 }

@@ -1,44 +1,31 @@
-//! What goes on around a send: what its caller does, and what the program most likely does, by its habits. By this the policy chooses who
+//! Composer: what goes on around a send. That is what its caller does, and what the program most likely does, by its habits. By this the policy chooses who
 //! copies.
 
-use super::{Exchanges, State};
+use super::State;
 use crate::Proc;
-use tern_policy::{Caller, Pattern};
+use tern_policy::Pattern;
 
 impl State {
-    /// The caller of a send, by whether it waits.
-    #[inline]
-    pub(super) fn caller(&self, waits: bool) -> Caller {
-        match waits {
-            true if self.waits => Caller::Call,
-            true => Caller::Blocking,
-            false => Caller::Nonblocking,
-        }
-    }
-
     /// What the program does around a send of `len` bytes.
     pub(super) fn pattern(&self, to: Proc, len: usize, waits: bool) -> Pattern {
         let exchanged = self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len));
         match exchanged {
             true => Pattern::Exchange,
-            false if waits || self.habits.waits_for_sends() => Pattern::Plain,
+            false if waits || self.learned.habits.waits_for_sends() => Pattern::Plain,
             false => Pattern::Left,
         }
     }
 
     /// Whether the call that is under way exchanges messages of `len` bytes with `peer`.
     pub(super) fn call_exchanges(&self, peer: Proc, len: usize) -> bool {
-        match self.exchanges {
-            Exchanges::Nothing => false,
-            Exchanges::Short => len <= self.eager_limit(peer),
-            Exchanges::All => true,
-        }
+        self.call.exchanges(len, || self.eager_limit(peer))
     }
 
     /// Whether the program most likely exchanges messages of `len` bytes with `peer`. Where it computes before it waits, long ones had better
     /// be copied while the other side computes; of shorter ones the copy takes less than what it costs to write to memory that the other
     /// core has in its cache: on a Xeon 8 to 64 KiB that are written anew cost either side 1.2 to 6.4 us so, else 2.3 to 8.5.
     pub(super) fn exchanges_with(&self, peer: Proc, len: usize) -> bool {
-        self.habits.exchanges() || (len <= self.eager_limit(peer) && self.habits.exchanges_and_computes())
+        self.learned.habits.exchanges()
+            || (len <= self.eager_limit(peer) && self.learned.habits.exchanges_and_computes())
     }
 }

@@ -45,15 +45,15 @@ const LONG: Case = Case { size: EAGER + 1, ..FACTS };
 /// A receiver and a machine, and what was asked about them.
 #[derive(Clone)]
 struct World {
-    hope: Hope,
+    readiness: Readiness,
     kernel: Likely,
     both: bool,
     /// One copy is the sooner one.
     once: bool,
     packets: bool,
     waits: bool,
-    /// Where the message is presumed to lie, and then whether that is sure.
-    presumed: Option<bool>,
+    /// Whether there is a speculative address, and then whether that is sure.
+    speculative: Option<bool>,
     /// What it is found out to lie in, and what is known until then.
     located: Source,
     known: Option<Source>,
@@ -67,13 +67,13 @@ struct World {
 /// A receiver that computes, and a machine on which nothing is worth trying.
 fn plain() -> World {
     World {
-        hope: Hope::No,
+        readiness: Readiness::No,
         kernel: Likely::No,
         both: false,
         once: true,
         packets: false,
         waits: false,
-        presumed: None,
+        speculative: None,
         located: SHARED.source,
         known: None,
         published: false,
@@ -91,12 +91,12 @@ impl World {
 }
 
 impl Locate for World {
-    fn presume(&mut self) -> Option<bool> {
-        self.presumed
+    fn speculate(&mut self) -> Option<bool> {
+        self.speculative
     }
 
-    fn take_presumed(&mut self) -> Source {
-        Source::Shared { dense: true, sure: self.presumed.expect("it is presumed") }
+    fn take_speculative(&mut self) -> Source {
+        Source::Shared { dense: true, sure: self.speculative.expect("there is a speculative address") }
     }
 
     fn locate(&mut self, purpose: Purpose) {
@@ -131,14 +131,14 @@ impl Look for World {
         saves > 100
     }
 
-    fn hope(&mut self, trusts: bool) -> Hope {
-        self.note(format!("hope {trusts}"));
-        if self.hope == Hope::Trusted && !trusts { Hope::Seen } else { self.hope }
+    fn readiness(&mut self, predicts: bool) -> Readiness {
+        self.note(format!("readiness {predicts}"));
+        if self.readiness == Readiness::Predicted && !predicts { Readiness::Seen } else { self.readiness }
     }
 
-    fn is_hoped(&mut self) -> bool {
-        self.note("is hoped");
-        self.hope != Hope::No
+    fn is_ready(&mut self) -> bool {
+        self.note("is ready");
+        self.readiness != Readiness::No
     }
 
     fn suits_kernel(&mut self) -> Likely {
@@ -182,7 +182,7 @@ const CHOSEN: SendPlan = SendPlan::Eager(Packets::Preferred);
 const GET: SendPlan = SendPlan::RndvGet(Unmatched::Waits);
 const GET_KEPT: SendPlan = SendPlan::RndvGet(Unmatched::Kept);
 const KERNEL: SendPlan = SendPlan::RndvKernel(Unmatched::Waits);
-const TRUSTED: Unmatched = Unmatched::KeptTrusted;
+const PREDICTED: Unmatched = Unmatched::KeptPredicted;
 
 #[test]
 fn a_short_message_of_unknown_memory_asks_nothing() {
@@ -211,15 +211,15 @@ fn a_long_message_is_fetched_unless_its_receiver_waits_for_packets() {
 #[test]
 fn shared_memory_is_fetched_by_one_that_waits() {
     assert_eq!(plan(&SHARED, &plain()), PACKETS, "it computes");
-    assert_eq!(plan(&SHARED, &World { hope: Hope::Seen, ..plain() }), GET);
-    let trusted = World { hope: Hope::Trusted, ..plain() };
-    assert_eq!(plan(&SHARED, &trusted), SendPlan::RndvGet(TRUSTED));
-    let presumed = Case { source: Source::Shared { dense: true, sure: false }, ..SHARED };
-    assert_eq!(plan(&presumed, &trusted), GET, "only what is sure goes unseen");
-    assert_eq!(plan(&Case { standard: false, ..SHARED }, &trusted), GET, "nobody keeps a synchronous message");
+    assert_eq!(plan(&SHARED, &World { readiness: Readiness::Seen, ..plain() }), GET);
+    let predicted = World { readiness: Readiness::Predicted, ..plain() };
+    assert_eq!(plan(&SHARED, &predicted), SendPlan::RndvGet(PREDICTED));
+    let speculative = Case { source: Source::Shared { dense: true, sure: false }, ..SHARED };
+    assert_eq!(plan(&speculative, &predicted), GET, "only what is sure goes unseen");
+    assert_eq!(plan(&Case { standard: false, ..SHARED }, &predicted), GET, "nobody keeps a synchronous message");
     let later = Case { caller: Caller::Nonblocking, ..SHARED };
-    assert_eq!(plan(&later, &trusted), PACKETS, "who does not wait has looked before");
-    assert_eq!(plan(&Case { offered: true, ..later }, &trusted), GET);
+    assert_eq!(plan(&later, &predicted), PACKETS, "who does not wait has looked before");
+    assert_eq!(plan(&Case { offered: true, ..later }, &predicted), GET);
 }
 
 #[test]
@@ -232,8 +232,8 @@ fn in_an_exchange_the_receiver_copies_out_of_shared_memory() {
     assert_eq!(plan(&call, &plain()), GET);
     let left = Case { pattern: Pattern::Left, ..exchange };
     assert_eq!(plan(&left, &plain()), GET_KEPT);
-    let presumed = Source::Shared { dense: true, sure: false };
-    assert_eq!(plan(&Case { source: presumed, offered: true, ..left }, &plain()), GET, "only what is sure is kept");
+    let speculative = Source::Shared { dense: true, sure: false };
+    assert_eq!(plan(&Case { source: speculative, offered: true, ..left }, &plain()), GET, "only what is sure is kept");
     let column = Source::Shared { dense: false, sure: true };
     assert_eq!(plan(&Case { source: column, ..left }, &plain()), PACKETS, "blocks are copied by the sender");
     assert_eq!(plan(&Case { source: column, ..exchange }, &plain()), GET);
@@ -241,7 +241,7 @@ fn in_an_exchange_the_receiver_copies_out_of_shared_memory() {
 
 #[test]
 fn packets_are_chosen_where_they_have_proved_quicker() {
-    let world = World { both: true, once: false, hope: Hope::Seen, ..plain() };
+    let world = World { both: true, once: false, readiness: Readiness::Seen, ..plain() };
     for (facts, tried) in [
         (SHARED, "try Alone Dense"),
         (Case { caller: Caller::Call, ..SHARED }, "try Alone Dense"),
@@ -265,10 +265,13 @@ fn packets_are_chosen_where_they_have_proved_quicker() {
 
 #[test]
 fn private_memory_is_copied_by_the_kernel_for_one_that_waits() {
-    let likely = World { kernel: Likely::Yes, hope: Hope::Seen, ..plain() };
+    let likely = World { kernel: Likely::Yes, readiness: Readiness::Seen, ..plain() };
     assert_eq!(plan(&FACTS, &likely), KERNEL);
-    assert_eq!(plan(&FACTS, &World { hope: Hope::No, ..likely.clone() }), PACKETS, "nobody waits");
-    assert_eq!(plan(&FACTS, &World { hope: Hope::Trusted, ..likely.clone() }), SendPlan::RndvKernel(TRUSTED));
+    assert_eq!(plan(&FACTS, &World { readiness: Readiness::No, ..likely.clone() }), PACKETS, "nobody waits");
+    assert_eq!(
+        plan(&FACTS, &World { readiness: Readiness::Predicted, ..likely.clone() }),
+        SendPlan::RndvKernel(PREDICTED)
+    );
     assert_eq!(plan(&Case { caller: Caller::Nonblocking, ..FACTS }, &likely), KERNEL);
     assert_eq!(plan(&Case { standard: false, ..FACTS }, &likely), PACKETS);
     assert_eq!(plan(&LONG, &likely), GET, "by both");
@@ -279,7 +282,7 @@ fn private_memory_is_copied_by_the_kernel_for_one_that_waits() {
 
 #[test]
 fn whether_the_kernel_copies_is_tried_where_it_is_close() {
-    let close = World { kernel: Likely::Perhaps, hope: Hope::Seen, ..plain() };
+    let close = World { kernel: Likely::Perhaps, readiness: Readiness::Seen, ..plain() };
     assert_eq!(plan(&FACTS, &close), KERNEL);
     let packets = World { once: false, ..close };
     assert_eq!(plan(&FACTS, &packets), PACKETS, "private memory leaves no choice that the receiver is told of");
@@ -317,9 +320,9 @@ fn a_published_receive_is_delivered_into() {
     let (plan, asked) = start(&FACTS, &published);
     assert_eq!(plan, SendPlan::Deliver(CopyMode::ByDevice));
     assert_eq!(asked[..2], ["locate Awaited", "receive"], "where it lies is asked first");
-    let (plan, asked) = start(&FACTS, &World { presumed: Some(false), ..published.clone() });
+    let (plan, asked) = start(&FACTS, &World { speculative: Some(false), ..published.clone() });
     assert_eq!(plan, SendPlan::Deliver(CopyMode::ByDevice));
-    assert_eq!(asked[..2], ["receive", "locate Awaited"], "unless it is presumed");
+    assert_eq!(asked[..2], ["receive", "locate Awaited"], "unless there is a speculative address");
     let later = Case { caller: Caller::Nonblocking, ..FACTS };
     let (_, asked) = start(&later, &published);
     assert_eq!(asked[..2], ["receive", "locate Unknown"], "packets would do");
@@ -345,10 +348,10 @@ fn the_copy_into_a_published_receive_is_the_one_that_proved_quicker() {
 #[test]
 fn without_a_published_receive_the_message_goes_aside() {
     assert_eq!(start(&FACTS, &plain()).0, PACKETS, "shared memory, and nobody waits");
-    let hoped = World { hope: Hope::Seen, presumed: Some(false), ..plain() };
+    let ready = World { readiness: Readiness::Seen, speculative: Some(false), ..plain() };
     let later = Case { caller: Caller::Nonblocking, ..FACTS };
-    assert_eq!(start(&later, &hoped).0, GET, "the receiver was seen to wait");
-    assert_eq!(start(&later, &World { hope: Hope::No, ..hoped }).0, PACKETS);
+    assert_eq!(start(&later, &ready).0, GET, "the receiver was seen to wait");
+    assert_eq!(start(&later, &World { readiness: Readiness::No, ..ready }).0, PACKETS);
     assert_eq!(start(&LONG, &World { located: FACTS.source, ..plain() }).0, GET);
 }
 

@@ -1,39 +1,30 @@
-//! The receiver gets the bytes from where they lie (RGET): a copy inside a node, a read by the network card between nodes.
+//! Composer: the receiver gets the bytes from where they lie (RGET): a copy inside a node, a read by the network card between nodes.
 
 use super::Wanted;
-use crate::Proc;
 use crate::packet::Packet;
+use crate::parts::rendezvous::Get;
 use crate::state::State;
 use tern_mcm::Pull;
-
-/// A message that a receive is getting.
-#[derive(Clone, Copy, Debug)]
-pub struct Fetch {
-    pub receiver: u32,
-    pub from: Proc,
-    /// The sender's request.
-    pub sender: u32,
-}
 
 impl State {
     /// Gets the message that waits at its sender. False if that is not possible, or packets are better.
     pub(super) fn get(&mut self, wanted: &Wanted) -> bool {
         let &Wanted { request, from, sender, source, .. } = wanted;
-        self.round.transfer();
+        self.learned.transfer();
         let len = source.len as usize;
         let alone = self.call_exchanges(from, len) || self.suits_fetching(from, len, false);
         let target = match alone && source.place != 0 {
-            true => self.transfers.get(request).data.memory(),
+            true => self.requests.get(request).data.memory(),
             false => self.locate(request, from, false),
         };
         let pull = self.direct().pull(from, &source, &target, request);
         if pull != Pull::Done {
-            self.forget_word(from, sender);
+            self.unconfirmed.forget(from, sender);
         }
         match pull {
             Pull::No => return false,
             Pull::Done => self.end_copied(wanted),
-            Pull::Pending | Pull::Unordered => self.fetches.push(Fetch { receiver: request, from, sender }),
+            Pull::Pending | Pull::Unordered => self.rendezvous.start_get(Get { receiver: request, from, sender }),
             Pull::Joint(number) => self.ask_to_join(from, sender, number),
         }
         true
@@ -41,8 +32,7 @@ impl State {
 
     /// Request `receiver` has got its message; the sender wants to know, unless it was asked to help.
     pub(in crate::state) fn end_pull(&mut self, receiver: u32) {
-        if let Some(at) = self.fetches.iter().position(|fetch| fetch.receiver == receiver) {
-            let Fetch { from, sender, .. } = self.fetches.swap_remove(at);
+        if let Some(Get { from, sender, .. }) = self.rendezvous.end_get(receiver) {
             self.control(from, Packet::Ats { sender });
         }
         self.complete(receiver);

@@ -1,4 +1,4 @@
-//! Both processes copy one message: the receiver has begun, and the sender takes part if it waits in the library. Whether that is worth it, the
+//! Composer: both processes copy one message: the receiver has begun, and the sender takes part if it waits in the library. Whether that is worth it, the
 //! device finds when it is asked to [get](super::get) the message.
 
 use crate::Proc;
@@ -15,8 +15,8 @@ impl State {
     /// `Join`: the receiver copies the message, and this side may help.
     pub(in crate::state) fn join(&mut self, from: Proc, request: u32, number: u64) {
         // Both have the kernel copy from the address: the place does not matter any more.
-        self.end_misplaced(request);
-        let source = self.transfers.get(request).data.memory();
+        self.unconfirmed.end_misplaced(request);
+        let source = self.requests.get(request).data.memory();
         match self.direct().join(from, &source, number, request) {
             Pull::Done => self.advance_send(request, true, true),
             Pull::No => {

@@ -1,4 +1,4 @@
-//! The kernel copies for the receiver, alone (CMA): between private memories, where the sender had better not take part.
+//! Composer: the kernel copies for the receiver, alone (CMA): between private memories, where the sender had better not take part.
 
 use super::Wanted;
 use crate::state::State;
@@ -6,7 +6,7 @@ use crate::state::State;
 impl State {
     /// Has the kernel copy the message into its place. False if it cannot.
     pub(super) fn get_by_kernel(&mut self, wanted: &Wanted) -> bool {
-        let target = self.transfers.get(wanted.request).data.memory();
+        let target = self.requests.get(wanted.request).data.memory();
         let done = self.direct().fetch(wanted.from, &wanted.source, &target);
         if done {
             self.end_copied(wanted);

@@ -1,46 +1,41 @@
-//! The bytes go in packets, once the receiver is ready: both processes copy.
+//! Composer: the bytes go in packets, once the receiver is ready: both processes copy.
 
 use super::Wanted;
 use crate::Proc;
 use crate::packet::Packet;
-use crate::state::outbox::Bulk;
-use crate::state::{Side, State};
+use crate::parts::stream::Bulk;
+use crate::state::State;
+use crate::transfer::Side;
 use tern_counters as counters;
 
 impl State {
     /// Asks the sender for the bytes.
     pub(super) fn clear_to_send(&mut self, wanted: &Wanted) -> bool {
         let &Wanted { request, from, sender, bytes, .. } = wanted;
-        self.round.transfer();
-        self.forget_word(from, sender);
+        self.learned.transfer();
+        self.unconfirmed.forget(from, sender);
         self.control(from, Packet::Cts { sender, receiver: request, bytes });
         true
     }
 
     /// `Cts`: the receiver wants `bytes` bytes in packets.
     pub(in crate::state) fn cts(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
-        self.end_misplaced(request);
-        self.bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
+        self.unconfirmed.end_misplaced(request);
+        self.stream.queue_bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
     }
 
     /// `Data`: the next bytes of a long message of `size` bytes.
     pub(in crate::state) fn data(&mut self, request: u32, size: u64, payload: &[u8]) {
-        if let Side::Receive { published, .. } = self.transfers.get(request).side
+        if let Side::Receive { published, .. } = self.requests.get(request).side
             && published.is_published()
         {
             // The first packet for a receive that was claimed to be filled so.
             self.direct().forget(published.peer, published.slot());
             counters::PUBLISHED_PACKETS.add(1);
             self.claimed(request, size, false);
-            let room = self.transfers.get(request).data.len();
-            self.expect_bytes(request, room.min(size as usize));
+            let room = self.requests.get(request).data.len();
+            self.requests.get_mut(request).expect_bytes(room.min(size as usize));
         }
         self.absorb(request, payload, self.payload);
-    }
-    /// The receive is over after so many bytes.
-    pub(super) fn expect_bytes(&mut self, request: u32, bytes: usize) {
-        if let Side::Receive { expected, .. } = &mut self.transfers.get_mut(request).side {
-            *expected = bytes;
-        }
     }
 }

@@ -1,38 +1,32 @@
-//! The sender puts the bytes where the receiver says that they belong (RPUT), by its network card.
+//! Composer: the sender puts the bytes where the receiver says that they belong (RPUT), by its network card.
 
 use super::Wanted;
 use crate::Proc;
 use crate::packet::Packet;
+use crate::parts::rendezvous::Fin;
+use crate::parts::stream::Outgoing;
 use crate::state::State;
-use crate::state::outbox::Outgoing;
 use tern_mcm::{Memory, Pull};
-
-/// The end of a message that its receiver is to be told of.
-#[derive(Clone, Copy, Debug)]
-pub struct Fin {
-    pub to: Proc,
-    pub receiver: u32,
-}
 
 impl State {
     /// Asks the sender to put its message where it belongs. False if the card cannot reach that.
     pub(super) fn invite(&mut self, wanted: &Wanted) -> bool {
         let &Wanted { request, from, sender, bytes, .. } = wanted;
-        self.round.transfer();
-        self.forget_word(from, sender);
+        self.learned.transfer();
+        self.unconfirmed.forget(from, sender);
         let target = self.locate(request, from, false);
         if target.key == 0 || target.is_opaque() {
             return false;
         }
         let header = Packet::Rtr { sender, receiver: request, bytes }.encode();
-        self.queue(from, Outgoing::Located(header, target));
+        self.stream.queue(from, Outgoing::Located(header, target));
         self.flush(from);
         true
     }
 
     /// `Rtr`: the receiver wants `bytes` bytes in the memory that `words` tell, or else in packets.
     pub(in crate::state) fn rtr(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64, words: &[u8]) {
-        let pushed = match (self.located.get(&request), Memory::decode(words)) {
+        let pushed = match (self.rendezvous.located(request), Memory::decode(words)) {
             (Some(source), Some(target)) => self.direct().push(from, source, &target, request),
             // The words did not travel whole.
             _ => Pull::No,
@@ -41,7 +35,7 @@ impl State {
             return self.cts(from, request, receiver, bytes);
         }
         if pushed == Pull::Unordered {
-            self.fins.insert(request, Fin { to: from, receiver });
+            self.rendezvous.start_put(request, Fin { to: from, receiver });
             return;
         }
         self.control(from, Packet::Fin { receiver });
@@ -52,9 +46,7 @@ impl State {
 
     /// The data of a send is where it belongs. A receiver that was not told by what came behind the data is told now.
     pub(in crate::state) fn end_push(&mut self, request: u32) {
-        if !self.fins.is_empty()
-            && let Some(Fin { to, receiver }) = self.fins.remove(&request)
-        {
+        if let Some(Fin { to, receiver }) = self.rendezvous.end_put(request) {
             self.control(to, Packet::Fin { receiver });
         }
         self.advance_send(request, true, true);
