@@ -2,6 +2,7 @@
 
 use crate::state::Shm;
 use tern_device::TupleQueue;
+use tern_tune::single_copy::SingleCopy;
 use tern_tune::{Facts, Placement};
 
 impl Shm {
@@ -20,6 +21,7 @@ impl Shm {
             eager_limit: self.eager() as u64,
             publish_from: self.threshold() as u64,
             asked: tern_settings::MECHANISM.get(),
+            single_copy: SingleCopy::from_settings(self.direct.costs()),
             members: self.segment.geometry.processes.into(),
             cores: self.cores().into(),
         };

@@ -7,6 +7,7 @@ use tern_settings::Mechanism;
 
 use crate::choose::{FETCHED_BY_KERNEL_FROM, may_fetch_by_kernel};
 use crate::collective::Rooted;
+use crate::single_copy::SingleCopy;
 use crate::{Costs, Placement, Situation, Stage, Thresholds, Transfer, Warmth, choose};
 
 /// What is the same for all messages between two processes.
@@ -26,6 +27,8 @@ pub struct Facts {
     pub publish_from: u64,
     /// What TERN_MECHANISM asks for.
     pub asked: Mechanism,
+    /// From which lengths on one copy is made, where costs do not decide.
+    pub single_copy: SingleCopy,
     /// Processes of the node, and the cores that they share.
     pub members: u64,
     pub cores: u64,
@@ -61,6 +64,9 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
     if facts.asked != Mechanism::Auto {
         let _ = writeln!(text, "TERN_MECHANISM allows {:?} only.", facts.asked);
     }
+    if let Some(from) = facts.single_copy.asked_from(facts.asked, facts.placement) {
+        let _ = writeln!(text, "TERN_SINGLE_COPY_FROM asks for one copy of private memory from {} on.", bytes(from));
+    }
     if let Some(size) = tried_from(costs, facts) {
         let _ = writeln!(
             text,
@@ -94,7 +100,7 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
                     warmth: Warmth::Warm,
                     crowded: facts.crowded,
                 };
-                row(&mut text, costs, facts.asked, &situation);
+                row(&mut text, costs, facts.single_copy.mechanism(facts.asked, &situation), &situation);
             }
         }
     }
@@ -127,7 +133,10 @@ fn classes(text: &mut String, costs: &Costs, facts: &Facts) {
             false => format!("{} .. {}", bytes(*fetched.start() as u64), bytes(*fetched.end() as u64)),
         };
         let private = if facts.push { thresholds.packets_below(false, true, facts.eager_limit) } else { u64::MAX };
-        let kernel = if facts.pull { thresholds.kernel_fetches_from() } else { u64::MAX };
+        let kernel = match facts.single_copy.asked_from(facts.asked, placement) {
+            _ if !facts.pull => u64::MAX,
+            asked => asked.unwrap_or_else(|| thresholds.kernel_fetches_from()),
+        };
         let _ = writeln!(
             text,
             "{:>9}{:>11.2}{:>10}{:>10}{fetched:>18}{:>10}",
@@ -177,7 +186,8 @@ fn regions(text: &mut String, costs: &Costs, facts: &Facts) {
 
 /// The first size that is shown of which receivers that wait try to have the kernel copy it alone, if there is one.
 fn tried_from(costs: &Costs, facts: &Facts) -> Option<u64> {
-    let tries = facts.pull && !facts.crowded && facts.asked == Mechanism::Auto;
+    let is_decided = facts.asked != Mechanism::Auto || facts.single_copy.is_asked;
+    let tries = facts.pull && !facts.crowded && !is_decided;
     let may = |&size: &u64| size >= FETCHED_BY_KERNEL_FROM && may_fetch_by_kernel(costs, facts.placement, size);
     SIZES.into_iter().find(may).filter(|_| tries)
 }
@@ -224,6 +234,7 @@ pub(crate) fn bytes(size: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::costs::CLASSES;
     use crate::{Curve, Mover};
 
     const FACTS: Facts = Facts {
@@ -234,6 +245,12 @@ mod tests {
         eager_limit: 64 << 10,
         publish_from: 4 << 10,
         asked: Mechanism::Auto,
+        single_copy: SingleCopy {
+            messages: [None; CLASSES],
+            collectives: None,
+            is_asked: false,
+            are_collectives_asked: false,
+        },
         members: 2,
         cores: 2,
     };
@@ -285,6 +302,19 @@ mod tests {
             pace.movers[Mover::Cma as usize] = std::array::from_fn(|_| Curve::new(vec![(0, 1e9), (1, 1e9)]).unwrap());
         }
         assert!(!says(&costs, &FACTS));
+    }
+
+    #[test]
+    fn a_length_that_is_asked_for_decides_in_the_tables_too() {
+        let single_copy = SingleCopy { messages: [Some(256 << 10); CLASSES], is_asked: true, ..FACTS.single_copy };
+        let text = explain(&Costs::default(), &Facts { single_copy, ..FACTS });
+        assert!(text.contains("TERN_SINGLE_COPY_FROM asks for one copy of private memory from 256 KiB on."), "{text}");
+        assert!(!text.contains("on it is tried"), "nothing else is tried: {text}");
+        let waits = marks(&text, "Buffers private; no receive is there yet");
+        let copied_once = |size: &str| waits.iter().any(|(at, name)| at == size && name.starts_with("cma"));
+        assert_eq!(["16 KiB", "64 KiB", "256 KiB", "1 MiB"].map(copied_once), [false, false, true, true], "{waits:?}");
+        let (_, classes) = text.split_once("\nThresholds by what").expect("a heading");
+        assert!(classes.lines().skip(4).all(|row| row.ends_with("256 KiB")), "{classes}");
     }
 
     #[test]

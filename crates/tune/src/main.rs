@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use tern_region::promote::Reuse;
-use tern_tune::single_copy::SharedCache;
+use tern_tune::single_copy::{SharedCache, SingleCopy};
 use tern_tune::{Costs, Facts, Machine, Mechanism, Mover, Placement, Warmth, compare, explain, store};
 
 const HELP: &str = "\
@@ -223,6 +223,7 @@ fn facts(placement: Placement) -> Facts {
         eager_limit: tern_settings::EAGER_LIMIT.get().unwrap_or(64 << 10),
         publish_from: 1,
         asked: Mechanism::Auto,
+        single_copy: SingleCopy::default(),
         members: tern_node::usable_cores() as u64,
         cores: tern_node::usable_cores() as u64,
     }

@@ -7,9 +7,11 @@
 //! more processes the sooner.
 
 use tern_node::topology::{Cache, Machine};
+use tern_settings::Mechanism;
 
 use crate::costs::CLASSES;
-use crate::{Costs, Placement};
+use crate::thresholds::SMALLEST;
+use crate::{Costs, Placement, Situation};
 
 /// One copy pays from here on between cores that share no cache, and nowhere sooner.
 pub const APART: u64 = 16 << 10;
@@ -90,6 +92,26 @@ impl SingleCopy {
             is_asked: messages.is_some(),
             are_collectives_asked: collectives.is_some(),
         }
+    }
+
+    /// The mechanism for this message, where `asked` is that of all: a length decides of private memory of two that wait.
+    pub fn mechanism(&self, asked: Mechanism, situation: &Situation) -> Mechanism {
+        let private = !situation.source_shared && !situation.target_shared;
+        if asked != Mechanism::Auto || !private || !situation.other_waits || situation.crowded {
+            return asked;
+        }
+        match self.message(situation.placement) {
+            None => Mechanism::Auto,
+            Some(from) if situation.size >= from => Mechanism::Cma,
+            Some(_) => Mechanism::Pipe,
+        }
+    }
+
+    /// From how many bytes on the user has asked for one copy of private memory, where no mechanism is asked for. `None`: the user
+    /// has not.
+    pub fn asked_from(&self, asked: Mechanism, placement: Placement) -> Option<u64> {
+        let is_asked = asked == Mechanism::Auto && self.is_asked;
+        self.message(placement).filter(|_| is_asked).map(|from| from.max(SMALLEST))
     }
 
     /// Of messages between two so placed.

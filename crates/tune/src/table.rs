@@ -12,7 +12,7 @@ use tern_settings::Mechanism;
 use crate::collective::Rooted;
 use crate::single_copy::SingleCopy;
 use crate::sizes::{CLASSES, block_class, class, rounded};
-use crate::thresholds::{SMALLEST, Thresholds};
+use crate::thresholds::Thresholds;
 use crate::{Choice, Costs, Placement, Situation, Stage, Transfer, Warmth, choose};
 
 /// Bits of a situation without its size.
@@ -78,23 +78,14 @@ impl Chooser {
         self.single_copy.get_or_init(|| (self.bound)(self.costs()))
     }
 
-    /// The mechanism that was asked for, for this message: by a length too, which is of private memory of two that wait.
+    /// See [`SingleCopy::mechanism`].
     fn asked_for(&self, situation: &Situation) -> Mechanism {
-        let private = !situation.source_shared && !situation.target_shared;
-        if self.asked != Mechanism::Auto || !private || !situation.other_waits || situation.crowded {
-            return self.asked;
-        }
-        match self.single_copy().message(situation.placement) {
-            None => Mechanism::Auto,
-            Some(from) if situation.size >= from => Mechanism::Cma,
-            Some(_) => Mechanism::Pipe,
-        }
+        self.single_copy().mechanism(self.asked, situation)
     }
 
-    /// From how many bytes on the user has asked for one copy of private memory. `None`: the user has not.
+    /// See [`SingleCopy::asked_from`].
     fn asked_from(&self, placement: Placement) -> Option<u64> {
-        let asked = self.asked == Mechanism::Auto && self.single_copy().is_asked;
-        self.single_copy().message(placement).filter(|_| asked).map(|from| from.max(SMALLEST))
+        self.single_copy().asked_from(self.asked, placement)
     }
 
     /// Whether [`Chooser::kernel_fetches_from`] is the user's word, where no mechanism is asked for.
