@@ -49,8 +49,12 @@ struct Pending<R> {
 enum Step {
     /// The data of an action.
     Data,
-    /// What was sent of a region.
-    Sent(#[allow(dead_code, reason = "kept until it is sent")] Temp),
+    /// The data of the action of this number, or a region in place of it.
+    Short(usize),
+    /// Bytes of no further use.
+    Kept(#[allow(dead_code, reason = "kept until they have moved")] Temp),
+    /// The peer is to say that it puts data to the region of the action of this number.
+    Announced(usize, Told, #[allow(dead_code, reason = "kept until it has come")] Temp),
     /// The region of the action of this number is being told.
     Told(usize, Temp),
     /// The peer is to say that it has done with the region of the action of this number.
@@ -188,6 +192,7 @@ impl<R: Copy> Operation<R> {
                 Some(
                     Action::Send { peer, .. }
                     | Action::Recv { peer, .. }
+                    | Action::Short { peer, .. }
                     | Action::Declare { peer, .. }
                     | Action::Copied { peer, .. },
                 ) if self.has_refused(*peer) => {}
@@ -195,12 +200,13 @@ impl<R: Copy> Operation<R> {
                     None => self.send(transport, *peer, data),
                     Some(failure) => self.send_missing(transport, *peer, failure),
                 },
-                Some(Action::Recv { peer, data }) => self.recv(transport, *peer, data),
+                Some(Action::Recv { peer, data }) => self.recv(transport, *peer, data, Step::Data),
+                Some(Action::Short { peer, data, .. }) => self.recv(transport, *peer, data, Step::Short(next)),
                 Some(Action::Declare { peer, data, direction }) => match self.missing() {
                     None => self.declare(transport, next, *peer, data, *direction),
-                    Some(failure) => self.send_missing(transport, *peer, failure),
+                    Some(failure) => self.declare_missing(transport, *peer, *direction, failure),
                 },
-                Some(Action::Copied { peer, .. }) => self.await_region(transport, next, *peer),
+                Some(Action::Copied { peer, direction, .. }) => self.await_region(transport, next, *peer, *direction),
                 // There is nothing to compute with.
                 Some(Action::Reduce { .. } | Action::Copy { .. }) if self.missing().is_some() => {}
                 Some(Action::Reduce { input, inout, count }) => {
@@ -223,9 +229,8 @@ impl<R: Copy> Operation<R> {
         while let Some(at) = self.completed(transport) {
             let Pending { request, peer, step } = self.pending.borrow_mut().swap_remove(at);
             let status = transport.take(request);
-            if let Some(sent) = status.truncated() {
-                let error = Truncated { source: status.source, room: status.bytes, sent };
-                self.failure.set(Some(Failure::Truncated(error)));
+            if let Some((room, sent)) = self.disagreement(&step, &status) {
+                self.failure.set(Some(Failure::Truncated(Truncated { source: status.source, room, sent })));
             }
             if let Some(failure) = status.aborted().map(Failure::Lost).or_else(|| self.missed(&status)) {
                 // The others still get messages, so that nobody waits, but empty ones that say so.
@@ -235,7 +240,7 @@ impl<R: Copy> Operation<R> {
                 let refused = pending.iter().filter(|other| self.has_refused(other.peer));
                 refused.for_each(|other| transport.cancel(other.request));
             }
-            self.go_on(transport, peer, step, status.is_whole());
+            self.go_on(transport, peer, step, &status);
         }
         self.pending.borrow().is_empty()
     }
@@ -319,11 +324,11 @@ impl<R: Copy> Operation<R> {
         group.get(word as usize >> 1).copied().map(Failure::Lost)
     }
 
-    fn recv<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, data: &Data) {
+    fn recv<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, data: &Data, step: Step) {
         let (from, tag) = self.address(peer);
         let pattern = Pattern { context: self.peers.context, source: peer.rank as i32, tag };
         let request = transport.irecv(from, pattern, data.clone());
-        self.pending.borrow_mut().push(Pending { request, peer, step: Step::Data });
+        self.pending.borrow_mut().push(Pending { request, peer, step });
     }
 }
 

@@ -4,6 +4,7 @@ use crate::buffers::Operator;
 use crate::choose::{Algorithm, Collective, Shape, choose_with};
 use crate::group::Group;
 use crate::memory::{Temp, at};
+use crate::transport::TOLD;
 use std::fmt;
 use std::rc::Rc;
 use tern_adi::{Data, Exchanges};
@@ -21,6 +22,12 @@ pub(crate) enum Action {
     Recv {
         peer: Peer,
         data: Data,
+    },
+    /// A receive of a block that is too short for a region on this side. A peer with more bytes tells of one all the same.
+    Short {
+        peer: Peer,
+        data: Data,
+        direction: Direction,
     },
     /// The peer is told where `data` lies, and gets it from there, or puts it there.
     Declare {
@@ -78,7 +85,7 @@ impl Schedule {
     /// Bytes of the longest message.
     pub(crate) fn longest(&self) -> usize {
         let len = |action: &Action| match action {
-            Action::Send { data, .. } | Action::Recv { data, .. } => data.len(),
+            Action::Send { data, .. } | Action::Recv { data, .. } | Action::Short { data, .. } => data.len(),
             _ => 0,
         };
         self.actions.iter().map(len).max().unwrap_or(0)
@@ -103,7 +110,7 @@ fn exchanges(actions: &[Action]) -> Exchanges {
     let has = |round: &[Action], is: fn(&Action) -> bool| round.iter().any(is);
     let both = rounds.any(|round| {
         has(round, |action| matches!(action, Action::Send { .. }))
-            && has(round, |action| matches!(action, Action::Recv { .. }))
+            && has(round, |action| matches!(action, Action::Recv { .. } | Action::Short { .. }))
     });
     if both { Exchanges::All } else { Exchanges::Short }
 }
@@ -146,7 +153,8 @@ impl<'a> Builder<'a> {
 
     pub fn finish(self) -> Schedule {
         let exchanges = exchanges(&self.actions);
-        let by_region = |action: &Action| matches!(action, Action::Declare { .. } | Action::Copied { .. });
+        let by_region =
+            |action: &Action| matches!(action, Action::Declare { .. } | Action::Copied { .. } | Action::Short { .. });
         let has_regions = self.actions.iter().any(by_region);
         Schedule { actions: self.actions, reduction: self.reduction, exchanges, has_regions, _temps: self.temps }
     }
@@ -196,17 +204,20 @@ impl<'a> Builder<'a> {
         self.either(from, data, false, by_region.then_some((true, Direction::Put)));
     }
 
-    /// A message, or with `region` a declaration (of this process, or of the peer) and a copy. Both sides know the length.
+    /// A message, or with `region` a declaration (of this process, or of the peer) and a copy. Both sides should know the length.
+    /// No message has [`TOLD`] bytes, so that a receiver knows a region that is told in place of one.
     fn either(&mut self, rank: usize, data: Data, out: bool, region: Option<(bool, Direction)>) {
-        let long = data.len() >= self.peers.policy.regions_from;
-        let Some((declares, direction)) = region.filter(|_| long) else {
+        let Some((declares, direction)) = region.filter(|_| !data.is_empty()) else {
             return self.transfer(rank, false, data, out);
         };
+        let is_long = data.len() >= self.peers.policy.regions_from || data.len() == TOLD;
         self.open = true;
         let peer = Peer { rank: rank as u32, remote: false };
-        self.actions.push(match declares {
-            true => Action::Declare { peer, data, direction },
-            false => Action::Copied { peer, data, direction },
+        self.actions.push(match (is_long, declares) {
+            (true, true) => Action::Declare { peer, data, direction },
+            (true, false) => Action::Copied { peer, data, direction },
+            (false, _) if out => Action::Send { peer, data },
+            (false, _) => Action::Short { peer, data, direction },
         });
     }
 
