@@ -75,8 +75,9 @@ pub fn spawn(process: &Process<'_>) -> Result<libc::pid_t, Errno> {
         parent: rustix::process::getpid().as_raw_pid(),
         failed: 0,
     };
-    let mut stack = vec![0u128; STACK / size_of::<u128>()];
-    let top = stack.as_mut_ptr_range().end;
+    // Not written to: the child touches a page or two of it.
+    let mut stack = Vec::<u128>::with_capacity(STACK / size_of::<u128>());
+    let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
     // SAFETY: the stack is the child's alone, its top is aligned to 16 bytes, and `orders` and all
     // it points to outlive the child's use: CLONE_VFORK holds this thread until the child has
     // executed its program or exited. Every signal is blocked (see `signals`), so no handler runs

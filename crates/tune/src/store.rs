@@ -76,9 +76,11 @@ fn is_good(cache: &Private, name: &str) -> bool {
     let Ok(file) = cache.read(name) else {
         return false;
     };
-    let age = || file.metadata().ok()?.modified().ok()?.elapsed().ok();
+    let known = file.metadata();
+    let age = || known.as_ref().ok()?.modified().ok()?.elapsed().ok();
     let age = age();
-    let mut text = String::new();
+    // With room to spare: one call reads all.
+    let mut text = String::with_capacity(known.map_or(0, |known| known.len().min(LARGEST)) as usize + 64);
     let read = file.take(LARGEST).read_to_string(&mut text);
     let Some(costs) = read.ok().and_then(|_| text.parse::<Costs>().ok()) else {
         return false;
