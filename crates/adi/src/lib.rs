@@ -188,17 +188,17 @@ impl Adi {
         self.state.borrow_mut().send_missing(to, tuple, word);
     }
 
-    /// Sends dense bytes at once when that needs no more than a packet; false when it does, and then
-    /// nothing has happened.
-    #[inline(always)]
-    pub fn send_now(&self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
-        self.state.borrow_mut().send_now(to, tuple, base, len)
-    }
-
     /// True for a receive that is too short to be published.
     #[inline]
     pub fn is_short(&self, data: &Data) -> bool {
         self.state.borrow().is_short(data)
+    }
+
+    /// The short path of [`Adi::send`] and [`Adi::isend`]: sends dense bytes at once when that needs no more than a packet. False when it does, and then
+    /// nothing has happened.
+    #[inline(always)]
+    pub fn send_fast(&self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
+        self.state.borrow_mut().send_fast(to, tuple, base, len)
     }
 
     /// Sends and returns when the buffer may be reused; makes progress meanwhile. False when the receiver
@@ -263,10 +263,10 @@ impl Adi {
         let mut state = self.state.borrow_mut();
         let Some(transfer) = state.requests.named(name) else { return Ended::Stale };
         if !transfer.done {
-            if let Some(status) = state.end_filled(name.index) {
+            if let Some(status) = state.end_filled_fast(name.index) {
                 return Ended::Over(Over::Received(status));
             }
-            if !state.take_ended(name.index) {
+            if !state.take_ended_fast(name.index) {
                 return Ended::Pending;
             }
         }
@@ -286,14 +286,13 @@ impl Adi {
         Ended::Over(Over::Otherwise { status, receive, owner })
     }
 
-    /// The same by a call that waits for several, [and says so](Adi::keep_waiting), for a receive whose message is there or comes next, and has not been
+    /// The short path of [`Adi::end_named`], by a call that waits for several, [and says so](Adi::keep_waiting), for a receive whose message is there or comes next, and has not been
     /// longer than its memory. `None` for everything else, which [`Adi::end_named`] ends.
     #[inline]
-    pub fn end_next_receive(&self, name: Name) -> Option<Status> {
+    pub fn end_named_fast(&self, name: Name) -> Option<Status> {
         let mut state = self.state.borrow_mut();
         let transfer = state.requests.named(name)?;
-        if !matches!(transfer.side, Side::Receive { .. })
-            || (!transfer.done && !self.take_posted(&mut state, name.index))
+        if !matches!(transfer.side, Side::Receive { .. }) || (!transfer.done && !self.wait_fast(&mut state, name.index))
         {
             return None;
         }

@@ -40,7 +40,7 @@ impl Adi {
         &self, from: Proc, pattern: Pattern, data: &Data, known: impl FnOnce(&mut State, u32) -> T,
     ) -> Received<T> {
         let mut state = self.state.borrow_mut();
-        match self.take_what_is_there(&mut state, from, &pattern, data) {
+        match self.start_receive_fast(&mut state, from, &pattern, data) {
             Some(status) => Received::Done(status),
             None => {
                 let request = state.receive(from, pattern.fresh(), data.clone());
@@ -58,16 +58,16 @@ impl Adi {
     /// Starts a receive.
     #[inline]
     fn receive(&self, state: &mut State, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        match self.take_what_is_there(state, from, &pattern, &data) {
+        match self.start_receive_fast(state, from, &pattern, &data) {
             Some(status) => state.received(status),
             None => state.receive(from, pattern, data),
         }
     }
 
-    /// A short message that is there when its receive starts, as the next one from its sender, goes straight into its
+    /// The short path of a receive that starts: a short message that is there, as the next one from its sender, goes straight into its
     /// place.
     #[inline(always)]
-    fn take_what_is_there(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
+    fn start_receive_fast(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
         if !state.learned.order.receive() || !self.is_peer(from) || !state.is_short(data) || lock::enabled() {
             return None;
         }
@@ -82,7 +82,7 @@ impl Adi {
                 break;
             }
         }
-        self.take_ready(state, from, pattern, data, 1)
+        self.take_fast(state, from, pattern, data, 1)
     }
 
     /// Receives and returns when the data is there; makes progress meanwhile. `from` is as for
@@ -137,7 +137,7 @@ impl Adi {
             // The longest go without asking if their sender sees this process wait.
             self.mcm.set_waiting(true);
         }
-        match packets.then(|| self.take_next(from, &pattern, &data)).flatten() {
+        match packets.then(|| self.recv_fast(from, &pattern, &data)).flatten() {
             Some(status) => {
                 if long {
                     self.mcm.set_waiting(false);
@@ -145,12 +145,30 @@ impl Adi {
                 }
                 status
             }
-            None => self.recv_waiting(from, pattern, data, packets),
+            None => self.recv_general(from, pattern, data, packets),
         }
     }
 
+    /// The short path of [`Adi::recv`]: waits a little for the message, if that may be the next thing to come from `from`, and
+    /// does nothing else meanwhile: so only if there is nothing else to do.
+    #[inline]
+    fn recv_fast(&self, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
+        if self.has_hooks.get() {
+            return None;
+        }
+        let mut state = self.state.borrow_mut();
+        if from == UNKNOWN {
+            if state.may_take_next().is_some() {
+                self.mcm.glance(LOOKS);
+            }
+            return None;
+        }
+        self.take_fast(&mut state, from, pattern, data, LOOKS)
+    }
+
+    /// Its general twin: the receive is open to what comes meanwhile, or published.
     #[inline(never)]
-    fn recv_waiting(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
+    fn recv_general(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         // With several threads there may be several calls that wait.
         if !packets || !self.state.borrow_mut().expect(from, data.clone()) {
             self.state.borrow_mut().end_ready();
@@ -169,7 +187,7 @@ impl Adi {
             let moved = self.progress();
             status = self.state.borrow_mut().expected();
             if status.is_none() && !moved {
-                status = self.take_next(from, &pattern, &data);
+                status = self.recv_fast(from, &pattern, &data);
             }
             match status {
                 Some(_) => Step::Done,
@@ -182,33 +200,16 @@ impl Adi {
         status.expect("the receive is complete")
     }
 
-    /// Waits a little for the message of a receive that may be the next thing to come from `from`, and
-    /// does nothing else meanwhile: so only if there is nothing else to do.
-    #[inline]
-    fn take_next(&self, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
-        if self.has_hooks.get() {
-            return None;
-        }
-        let mut state = self.state.borrow_mut();
-        if from == UNKNOWN {
-            if state.may_take_next().is_some() {
-                self.mcm.glance(LOOKS);
-            }
-            return None;
-        }
-        self.take_ready(&mut state, from, pattern, data, LOOKS)
-    }
-
     /// A process whose messages come through a device: known, and not this one.
     #[inline]
     fn is_peer(&self, from: Proc) -> bool {
         from != UNKNOWN && from != self.mcm.me()
     }
 
-    /// Takes the next packet from `from`, looking `looks` times for it, if it is the message of a short
+    /// What both short paths of receives end with: takes the next packet from `from`, looking `looks` times for it, if it is the message of a short
     /// receive and no other receive is in front.
     #[inline]
-    fn take_ready(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data, looks: u32) -> Option<Status> {
+    fn take_fast(&self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data, looks: u32) -> Option<Status> {
         let lies = state.may_take_next()?;
         if !self.is_peer(from) {
             return None;
@@ -236,14 +237,15 @@ impl Adi {
         !lock::enabled() && self.state.borrow_mut().end_only_one(request.0)
     }
 
-    /// Looks a little for the message of a posted receive, and does nothing else meanwhile: so only if there is
+    /// The short path of [`Adi::wait_for`]: looks a little for the message of a posted receive, and does nothing else meanwhile: so only if there is
     /// nothing else to do. True when it has come.
     #[inline]
-    pub(crate) fn take_posted(&self, state: &mut State, request: u32) -> bool {
+    pub(crate) fn wait_fast(&self, state: &mut State, request: u32) -> bool {
         if self.has_hooks.get() || lock::enabled() {
             return false;
         }
-        let Some((from, pattern, only)) = state.next_one(request).filter(|&(from, ..)| self.is_peer(from)) else {
+        let Some((from, pattern, only)) = state.next_posted_fast(request).filter(|&(from, ..)| self.is_peer(from))
+        else {
             return false;
         };
         let mut done = false;
@@ -254,7 +256,7 @@ impl Adi {
                 self.mcm.expect_more(from);
             }
             let tuple = Tuple { context: pattern.context, source: pattern.source, tag };
-            state.take_posted(request, from, &tuple, payload);
+            state.fill_posted_fast(request, from, &tuple, payload);
             done = true;
             true
         });

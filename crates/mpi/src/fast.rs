@@ -63,7 +63,7 @@ pub fn send(buf: *mut u8, count: i64, datatype: usize, dest: i32, tag: i32, comm
     let adi = engine()?;
     let data = dense(buf, count, datatype)?;
     let (to, tuple) = comm::find(comm, |comm| target(comm, dest, tag))?;
-    if !adi.send_now(to, &tuple, buf, data.len()) {
+    if !adi.send_fast(to, &tuple, buf, data.len()) {
         return Some(send_waiting(adi, to, tuple, data));
     }
     Some(Ok(()))
@@ -99,7 +99,7 @@ pub fn sendrecv(
         return near.then(|| exchange(adi, (to, tuple, out), (from, pattern, into), status));
     }
     let mut sent = Sent::Done;
-    if !adi.send_now(to, &tuple, sendbuf, out.len()) {
+    if !adi.send_fast(to, &tuple, sendbuf, out.len()) {
         sent = adi.isend(to, tuple, out, SendMode::Standard);
     }
     let received = adi.recv(from, pattern, into);
@@ -168,7 +168,7 @@ pub fn isend(buf: *mut u8, count: i64, datatype: usize, dest: i32, tag: i32, com
     let request = place(request)?;
     let data = dense(buf, count, datatype)?;
     let (to, tuple) = comm::find(comm, |comm| target(comm, dest, tag))?;
-    if adi.send_now(to, &tuple, buf, data.len()) {
+    if adi.send_fast(to, &tuple, buf, data.len()) {
         request.set(complete_handle());
         return Some(Ok(()));
     }

@@ -7,10 +7,10 @@ use crate::{Proc, Status};
 use tern_mcm::{Sink, lock};
 
 impl State {
-    /// Ends receive `request` if it is published and has got its whole message: frees it, and tells its status. One whose message was too long
+    /// The short path of [`State::filled`]: ends receive `request` if it is published and has got its whole message: frees it, and tells its status. One whose message was too long
     /// for it is over as well, but not freed, and `None` like those that are not.
     #[inline]
-    pub fn end_filled(&mut self, request: u32) -> Option<Status> {
+    pub fn end_filled_fast(&mut self, request: u32) -> Option<Status> {
         let transfer = self.requests.get(request);
         let Side::Receive { place, from, published, .. } = transfer.side else { return None };
         if !published.is_published() || self.requests.is_passed_over() {
@@ -29,8 +29,8 @@ impl State {
         }
     }
 
-    /// Whether `request` is over, after a look for the end of a long send.
-    pub fn take_ended(&mut self, request: u32) -> bool {
+    /// The short path of a look at everything: whether `request` is over, after a look for the end of a long send.
+    pub fn take_ended_fast(&mut self, request: u32) -> bool {
         let transfer = self.requests.get(request);
         if let Side::Send { to, .. } = transfer.side
             && transfer.data.len() >= self.direct_from

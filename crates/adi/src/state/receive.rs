@@ -18,14 +18,24 @@ impl State {
     pub fn receive(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
         if self.is_short(&data) && !self.matching.keeps_messages() && self.loss.is_none() {
             self.call.located = None;
-            return self.post(from, pattern, data);
+            return self.receive_fast(from, pattern, data);
         }
-        self.receive_long_or_kept(from, pattern, data)
+        self.receive_general(from, pattern, data)
     }
 
-    /// A receive that may have to be published, or whose message may be there.
+    /// The short path of [`State::receive`]: posts a receive that is not published, and that no message waits for.
+    #[inline]
+    fn receive_fast(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
+        self.learned.habits.is_started(self.clock);
+        data.expect();
+        let place = Some(self.matching.post(pattern, self.requests.next()));
+        let side = Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 };
+        self.requests.insert(Transfer::new(data, side))
+    }
+
+    /// Its general twin: a receive that may have to be published, or whose message may be there.
     #[inline(never)]
-    fn receive_long_or_kept(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
+    fn receive_general(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
         let long = !self.is_short(&data) && from != UNKNOWN;
         let located = self.call.located.take();
         let request = self.receive_matched(data);
@@ -52,16 +62,6 @@ impl State {
         let side = &mut self.requests.get_mut(request).side;
         *side = Side::Receive { place: Some(posted), from, published: visible, received: 0, expected: 0 };
         request
-    }
-
-    /// Posts a receive that is not published, and that no message waits for.
-    #[inline]
-    fn post(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        self.learned.habits.is_started(self.clock);
-        data.expect();
-        let place = Some(self.matching.post(pattern, self.requests.next()));
-        let side = Side::Receive { place, from, published: Published::NOT, received: 0, expected: 0 };
-        self.requests.insert(Transfer::new(data, side))
     }
 
     /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is
@@ -162,7 +162,7 @@ impl State {
     /// Of a short receive that is posted, while nothing waits to be sent, the process that it names and what it asks for: the next
     /// message of the stream that it matches is for it. And whether no other is posted, and no message kept.
     #[inline]
-    pub fn next_one(&self, request: u32) -> Option<(Proc, Pattern, bool)> {
+    pub fn next_posted_fast(&self, request: u32) -> Option<(Proc, Pattern, bool)> {
         let Transfer { side: Side::Receive { place: Some(place), from, .. }, data, .. } = self.requests.get(request)
         else {
             return None;
@@ -193,9 +193,9 @@ impl State {
         true
     }
 
-    /// Completes the receive of [`State::next_one`] with its message.
+    /// Completes the receive of [`State::next_posted_fast`] with its message.
     #[inline]
-    pub fn take_posted(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
+    pub fn fill_posted_fast(&mut self, request: u32, from: Proc, tuple: &Tuple, payload: &[u8]) {
         if let Side::Receive { place, published, .. } = &mut self.requests.get_mut(request).side
             && let Some(place) = place.take()
         {

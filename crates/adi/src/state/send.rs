@@ -24,6 +24,29 @@ fn count_eager(size: usize) {
 }
 
 impl State {
+    /// The short path of [`State::send`]: a short dense message goes now, as one packet, if nothing is in its way. False if something is, and then
+    /// nothing has happened.
+    #[inline(always)]
+    pub fn send_fast(&mut self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
+        if self.short.plan_fast(len).is_none() || to == self.mcm.me() || !self.stream.is_flushed() {
+            return false;
+        }
+        if self.queues.is_turn(to, LOOK_EVERY_SHORT) {
+            // The longer way looks at what has come.
+            return false;
+        }
+        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None, preferred: false }.encode();
+        // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
+        let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
+        let gone = self.mcm.send_short(to, &header, bytes);
+        if gone {
+            self.learned.order.send();
+            self.queues.put(to, tuple);
+            counters::SHORT.count(len);
+        }
+        gone
+    }
+
     /// Starts a send. `waits`: the caller does nothing else until the buffer may be reused.
     pub fn send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         if data.len() < self.direct_from {
@@ -120,28 +143,6 @@ impl State {
         self.stream.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });
         self.flush(to);
         Sent::Pending(crate::Request(request))
-    }
-
-    /// The hot path: a short dense message goes now, as one packet, if nothing is in its way.
-    #[inline(always)]
-    pub fn send_now(&mut self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
-        if self.short.plan_fast(len).is_none() || to == self.mcm.me() || !self.stream.is_flushed() {
-            return false;
-        }
-        if self.queues.is_turn(to, LOOK_EVERY_SHORT) {
-            // The longer way looks at what has come.
-            return false;
-        }
-        let header = Packet::Eager { tuple: *tuple, size: len as u64, sync: None, preferred: false }.encode();
-        // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
-        let bytes = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(base, len) } };
-        let gone = self.mcm.send_short(to, &header, bytes);
-        if gone {
-            self.learned.order.send();
-            self.queues.put(to, tuple);
-            counters::SHORT.count(len);
-        }
-        gone
     }
 
     /// The whole message goes now, without a request, if there is room.

@@ -164,7 +164,7 @@ fn whoever_waits_for_a_lost_process_is_told() {
     assert_eq!((status.aborted(), status.truncated()), (Some(1), None));
     assert_eq!(engine.why_lost(1).as_deref(), Some("somebody has cut the cable"));
     assert_eq!(engine.lost_for(1, 0), Some(1));
-    assert!(!engine.send_now(1, &tuple, into.data_at(), 9));
+    assert!(!engine.send_fast(1, &tuple, into.data_at(), 9));
     assert!(!engine.send(1, tuple, into.data(), SendMode::Standard));
     // A receive from anybody fails where the lost one takes part.
     engine.know_members(Rc::new(|context, process| (context, process) == (7, 1)));
@@ -431,7 +431,7 @@ proptest! {
         for round in 0..10_000 {
             let Some(&at) = open.get((first + round / 4) % open.len().max(1)) else { break };
             engines[0].progress();
-            let mut status = engines[1].end_next_receive(names[at]);
+            let mut status = engines[1].end_named_fast(names[at]);
             if status.is_none() && round % 40 == 39 {
                 engines[1].progress();
                 if let Ended::Over(over) = engines[1].end_named(names[at]) {

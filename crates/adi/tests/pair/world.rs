@@ -120,7 +120,7 @@ impl Open {
             return Some(status);
         };
         let _waits = among.then(|| engine.keep_waiting());
-        if let Some(status) = among.then(|| engine.end_next_receive(name)).flatten() {
+        if let Some(status) = among.then(|| engine.end_named_fast(name)).flatten() {
             return Some(status);
         }
         match engine.end_named(name) {

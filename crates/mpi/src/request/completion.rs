@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::request::finished;
 use crate::request::persistent::end_message;
 use crate::request::{
-    Outcome, Request, Work, complete_handle, end_next_receive, end_transfer, forget, lookup, outcome, retire,
+    Outcome, Request, Work, complete_handle, end_named_fast, end_transfer, forget, lookup, outcome, retire,
 };
 use crate::runtime::adi;
 use crate::task;
@@ -139,7 +139,7 @@ pub fn waitall(count: i32, requests: Handles, statuses: StatusesOut) -> Result<(
             statuses.at(index).set(&RawStatus::empty());
             continue;
         }
-        let next = if several { end_next_receive(handle) } else { None };
+        let next = if several { end_named_fast(handle) } else { None };
         if let Some(received) = next.or_else(|| finished::end(handle)) {
             requests.set(index, MPI_REQUEST_NULL);
             statuses.at(index).set_received(&received);

@@ -340,10 +340,10 @@ pub fn end_transfer<R>(handle: usize, report: impl FnOnce(&Over) -> R) -> Option
     }
 }
 
-/// See [`tern_adi::Adi::end_next_receive`].
+/// See [`tern_adi::Adi::end_named_fast`].
 #[inline]
-fn end_next_receive(handle: usize) -> Option<tern_adi::Status> {
-    adi().end_next_receive(name(handle)?)
+fn end_named_fast(handle: usize) -> Option<tern_adi::Status> {
+    adi().end_named_fast(name(handle)?)
 }
 
 /// Looks whether the transfer that `handle` names is complete, and ends it if so: the common case. `None` when the

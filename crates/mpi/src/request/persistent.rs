@@ -58,7 +58,7 @@ impl Persistent {
         *active = Some(match message {
             Message::Send { to, tuple, data } => {
                 let Data::Bytes(base, len) = *data else { return false };
-                if adi().send_now(*to, tuple, base, len) {
+                if adi().send_fast(*to, tuple, base, len) {
                     Request::Complete
                 } else {
                     match adi().isend(*to, *tuple, data.clone(), SendMode::Standard) {
