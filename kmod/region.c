@@ -117,6 +117,8 @@ void tern_retire(struct tern_region *region)
 
 	if (test_and_set_bit(0, &region->retired))
 		return;
+	/* Before the slot is free: the process may give it to another region at once, whose word is not to change then. */
+	tern_bump(context, region->word);
 	xa_erase(&published, region->cookie & TERN_SLOT_MASK);
 	spin_lock(&context->lock);
 	list_del_init(&region->link);
@@ -125,7 +127,6 @@ void tern_retire(struct tern_region *region)
 	mutex_lock(&region->lock);
 	WRITE_ONCE(region->alive, false);
 	mutex_unlock(&region->lock);
-	tern_bump(context, region->word);
 	tern_unwatch(region);
 	tern_zap(region);
 	tern_leave(region);

@@ -25,8 +25,20 @@ const KERNEL_BLOCK: u64 = 4 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kernel {
     Untried,
+    /// By process number.
     Works(Pid),
+    /// By the module, which copies what the peer has declared; by process number too, or not.
+    Module(Pid),
     Fails,
+}
+
+impl Kernel {
+    fn peer(self) -> Option<Pid> {
+        match self {
+            Kernel::Works(pid) | Kernel::Module(pid) => Some(pid),
+            Kernel::Untried | Kernel::Fails => None,
+        }
+    }
 }
 
 /// Own memory that peers may be at.
@@ -288,7 +300,7 @@ impl RegionAccess {
         suits(own)
             && suits(theirs)
             && match self.kernel[peer as usize].get() {
-                Kernel::Works(_) => true,
+                Kernel::Works(_) | Kernel::Module(_) => true,
                 Kernel::Fails => false,
                 Kernel::Untried => self.try_kernel(peer, process),
             }
@@ -299,14 +311,13 @@ impl RegionAccess {
         if self.kernel[peer as usize].get() == Kernel::Untried {
             self.try_kernel(peer, process);
         }
-        matches!(self.kernel[peer as usize].get(), Kernel::Works(_))
+        self.kernel[peer as usize].get().peer().is_some()
     }
 
     /// False when `peer`, whose memory the kernel was seen to copy, has ended: its memory is gone, or another process has
     /// its number.
     pub fn is_there(&self, peer: u32, process: &Process) -> bool {
-        let (Kernel::Works(pid), Some((_, address, nonce))) =
-            (self.kernel[peer as usize].get(), process.introduction())
+        let (Some(pid), Some((_, address, nonce))) = (self.kernel[peer as usize].get().peer(), process.introduction())
         else {
             return true;
         };
@@ -324,7 +335,7 @@ impl RegionAccess {
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
     pub unsafe fn copy(&self, peer: u32, own: &[Piece], theirs: &[Piece], direction: Direction) -> bool {
-        let Kernel::Works(pid) = self.kernel[peer as usize].get() else { return false };
+        let Some(pid) = self.kernel[peer as usize].get().peer() else { return false };
         let (own, theirs) = (as_runs(own), as_runs(theirs));
         // SAFETY: contract of this function.
         let result = unsafe { self.by_kernel(peer, pid, own, theirs, direction) };
@@ -374,14 +385,23 @@ impl RegionAccess {
         let Some((pid, address, nonce)) = process.introduction() else { return false };
         let by_module = |declarations: &Declarations| declarations.probe(peer, address, nonce);
         let proved = match self.declarations.as_ref().is_some_and(by_module) {
-            true => Ok(()),
-            false => cma::probe(pid as Pid, address, nonce),
+            true => Ok(Kernel::Module(pid as Pid)),
+            false => cma::probe(pid as Pid, address, nonce).map(|()| Kernel::Works(pid as Pid)),
         };
         match proved {
-            Ok(()) => self.kernel[peer as usize].set(Kernel::Works(pid as Pid)),
+            Ok(kernel) => self.kernel[peer as usize].set(kernel),
             Err(failed) => self.give_up(peer, &failed),
         }
         self.kernel[peer as usize].get() != Kernel::Fails
+    }
+
+    /// A message could not be copied. Where the module works with the peer, no more is lost than a region of its, which has ended
+    /// meanwhile: the message goes through shared memory, and the next one by the module.
+    #[cold]
+    fn cannot_copy(&self, peer: u32, failed: &Failed) {
+        if !matches!(self.kernel[peer as usize].get(), Kernel::Module(_)) || failed.why != cma::Why::Refused {
+            self.give_up(peer, failed);
+        }
     }
 
     /// Leaves the kernel's help to `peer` for good, and says so once.
@@ -398,8 +418,8 @@ impl RegionAccess {
         }
     }
 
-    /// Copies own memory into that of `peer` by the kernel; false when that has failed, and will not
-    /// be tried again.
+    /// Copies own memory into that of `peer` by the kernel; false when that has failed. If nothing but the peer's region was missing, it is
+    /// tried again with the next message, otherwise not.
     pub fn write(&self, peer: u32, own: &Memory, theirs: &Memory) -> bool {
         // SAFETY: own memory is the program's, valid while it sends; the peer has declared its own
         // for this message.
@@ -417,7 +437,7 @@ impl RegionAccess {
     }
 
     /// Copies `len` bytes from byte `skip` on, of own memory into that of `peer`, both in one piece, by the kernel; false
-    /// when that has failed, and will not be tried again.
+    /// when that has failed, otherwise as [`RegionAccess::write`].
     pub fn write_part(&self, peer: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `write`.
@@ -456,7 +476,7 @@ impl RegionAccess {
     }
 
     fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Pid) -> Result<usize, Failed>) -> bool {
-        let Kernel::Works(pid) = self.kernel[peer as usize].get() else { return false };
+        let Some(pid) = self.kernel[peer as usize].get().peer() else { return false };
         match copy(pid) {
             Ok(moved) if moved as u64 == len => true,
             Ok(moved) => {
@@ -464,7 +484,7 @@ impl RegionAccess {
                 false
             }
             Err(failed) => {
-                self.give_up(peer, &failed);
+                self.cannot_copy(peer, &failed);
                 false
             }
         }

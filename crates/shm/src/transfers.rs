@@ -48,6 +48,8 @@ pub struct Pending {
     pub len: u64,
     /// Looks before this side does what the other one has not begun.
     pub looks: u32,
+    /// This side could not copy a part.
+    pub failed: bool,
 }
 
 impl Transfers {

@@ -3,7 +3,6 @@
 use crate::posted_receives::{CHUNKS, PostedReceives, Word};
 use crate::single_copy::RegionAccess;
 use crate::state::Shm;
-use std::cell::Cell;
 use tern_copy::{Source, Target};
 use tern_counters as counters;
 use tern_device::Memory;
@@ -49,6 +48,17 @@ pub fn count_mapped(len: u64) {
     counters::MAPPED_BYTES.add(len);
 }
 
+/// What one side of a shared transfer has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// It has copied the last chunk.
+    Last,
+    /// The other side has some.
+    Some,
+    /// It has given back a chunk that it could not copy.
+    Failed,
+}
+
 /// How one side of a shared transfer gets at the other's memory.
 #[derive(Clone, Copy)]
 pub enum Way {
@@ -75,13 +85,13 @@ impl Shm {
         }
     }
 
-    /// The sender's share of a copy by both sides; true when it has copied the last chunk. `begun`: the first chunk is its own.
-    pub(super) fn copy_out(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word, begun: bool) -> bool {
+    /// The sender's share of a copy by both sides. `begun`: the first chunk is its own.
+    pub(super) fn copy_out(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word, begun: bool) -> Share {
         let Some(way) = self.way_to(peer, posted, slot, &posted.target(slot)) else {
             if begun {
                 posted.slot(slot).give_back(false);
             }
-            return false;
+            return Share::Some;
         };
         let first = begun.then_some(0);
         self.copy_chunks(posted, slot, word, false, first, |source, target, skip, len| match way {
@@ -102,31 +112,33 @@ impl Shm {
             }
             return false;
         };
-        self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| match way {
+        let share = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| match way {
             Way::View(from) => {
                 // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
                 unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len, word.target()) };
                 true
             }
             Way::Kernel => self.direct.access.read_part(peer, source, target, skip, len),
-        })
+        });
+        if share == Share::Failed {
+            posted.slot(slot).refuse();
+        }
+        share == Share::Last
     }
 
     /// The receiver's share, by a thread that may not be the one inside the library.
     pub(super) fn help_anywhere(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) {
         let (source, target) = (posted.source(slot), posted.target(slot));
-        let finished = match is_by_kernel(&source, &target) {
+        let share = match is_by_kernel(&source, &target) {
             true => {
                 let Some((pid, ..)) = self.segment.process(peer).introduction() else { return };
-                let fails = Cell::new(false);
-                let finished = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
-                    fails.set(!RegionAccess::read_from(pid, source, target, skip, len));
-                    !fails.get()
+                let share = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
+                    RegionAccess::read_from(pid, source, target, skip, len)
                 });
-                if fails.get() {
+                if share == Share::Failed {
                     posted.slot(slot).refuse();
                 }
-                finished
+                share
             }
             false => {
                 let (low, len) = source.span();
@@ -134,29 +146,29 @@ impl Shm {
                     return;
                 };
                 let from = view.wrapping_offset(-low as isize);
-                let finished = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
+                let share = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
                     // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
                     unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len, word.target()) };
                     true
                 });
                 // SAFETY: mapped above, for this alone.
                 unsafe { tern_region::unmap(view, len as usize) };
-                finished
+                share
             }
         };
-        if finished {
+        if share == Share::Last {
             // The sender may sleep until it is done.
             self.segment.doorbell(peer).ring();
         }
     }
 
     /// Copies chunks of the transfer that was seen at `word` until all are claimed, each by `copy`, which is given the
-    /// chunk's first byte and its length and says whether it could; true when this process has copied the last one. `first` is claimed
-    /// already. Both sides have declared their memory for this transfer, which is not over before all chunks are copied.
+    /// chunk's first byte and its length and says whether it could. `first` is claimed already. Both sides have declared their memory for
+    /// this transfer, which is not over before all chunks are copied.
     fn copy_chunks(
         &self, posted: &PostedReceives, slot: u32, word: Word, back: bool, mut first: Option<u32>,
         copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
-    ) -> bool {
+    ) -> Share {
         let (source, target) = (posted.source(slot), posted.target(slot));
         let by_kernel = is_by_kernel(&source, &target);
         let begun = if by_kernel && word.is_joint() { PROOF } else { 0 };
@@ -164,19 +176,23 @@ impl Shm {
         let chunk_len = chunk(len, by_kernel);
         let chunks = len.div_ceil(chunk_len) as u32;
         let shared = posted.slot(slot);
+        if back && shared.is_refused() {
+            // The sender may be about to send packets.
+            return Share::Some;
+        }
         while let Some(chunk) = first.take().or_else(|| shared.claim(word, back, chunks)) {
             let skip = chunk as u64 * chunk_len;
             if !copy(&source, &target, begun + skip, chunk_len.min(len - skip)) {
                 // The other side does the rest.
                 shared.give_back(back);
-                return false;
+                return Share::Failed;
             }
             if shared.copied(chunks) {
                 posted.finish(slot);
-                return true;
+                return Share::Last;
             }
         }
-        false
+        Share::Some
     }
 }
 

@@ -1,6 +1,6 @@
 //! The sender of a message for a published receive: how the bytes get there.
 
-use super::chunks::{CHUNK, by_kernel, chunk, copy_part, count_mapped};
+use super::chunks::{CHUNK, Share, by_kernel, chunk, copy_part, count_mapped};
 use crate::posted_receives::{PostedReceives, Word};
 use crate::segment::Occupation;
 use crate::state::Shm;
@@ -191,7 +191,7 @@ impl Shm {
         let target = posted.target(slot);
         let len = source.len.min(target.len);
         let own = source.address as *const u8;
-        let done = match way {
+        let share = match way {
             Way::Both => {
                 if !self.direct.access.can_view(&target) {
                     return Filled::Not;
@@ -203,7 +203,7 @@ impl Shm {
                 // writes to what the other has. A sender that could compute leaves all of it.
                 let mine = waits && len > chunk(len, false);
                 word = posted.share(slot, word, source, source.len, lies, mine);
-                mine && self.copy_out(peer, posted, slot, word, mine)
+                if mine { self.copy_out(peer, posted, slot, word, mine) } else { Share::Some }
             }
             Way::Mapped => {
                 let Some(to) = self.direct.access.view(&target) else { return Filled::Not };
@@ -213,14 +213,14 @@ impl Shm {
                 unsafe { copy_part(&target, to, source, own, 0, len, lies) };
                 count_mapped(len);
                 posted.fill(slot, word, source.len);
-                true
+                Share::Last
             }
             Way::Kernel => {
                 if !self.direct.access.write(peer, source, &target) {
                     return Filled::Not;
                 }
                 posted.fill(slot, word, source.len);
-                true
+                Share::Last
             }
             Way::KernelBoth => {
                 counters::KERNEL.add(1);
@@ -230,8 +230,10 @@ impl Shm {
             }
             Way::Stream | Way::Packets => return Filled::Not,
         };
+        let done = share == Share::Last;
         if !done {
-            let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS };
+            let failed = share == Share::Failed;
+            let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS, failed };
             self.direct.pending.borrow_mut().push(still);
         }
         self.segment.doorbell(peer).ring();

@@ -58,7 +58,7 @@ impl Shm {
         if word.stage() != Stage::Shared || word.order() != order {
             return Pull::Done;
         }
-        let mut message = Pending { peer, slot, word, sender, len: source.len, looks: 0 };
+        let mut message = Pending { peer, slot, word, sender, len: source.len, looks: 0, failed: false };
         if self.is_finished(&mut message) {
             return Pull::Done;
         }

@@ -1,6 +1,6 @@
 //! What has become of the receives that this process has published and of the messages that it has left to others.
 
-use super::chunks::CHUNK;
+use super::chunks::{CHUNK, Share};
 use crate::memcheck;
 use crate::posted_receives::{PostedReceives, Stage, Word};
 use crate::state::Shm;
@@ -96,13 +96,14 @@ impl Shm {
             return true;
         }
         message.looks = message.looks.saturating_sub(1);
-        (message.looks == 0 || message.len > *CHUNK.end()) && self.take_over(message)
+        // What this side could not copy, the receiver copies or refuses.
+        !message.failed && (message.looks == 0 || message.len > *CHUNK.end()) && self.take_over(message)
     }
 
-    /// Neither side can have the kernel copy the rest of a message: the kernel has worked before, and is not asked again.
+    /// Neither side can have the kernel copy the rest of a message, though it has worked before.
     fn is_refused(&self, message: &Pending) -> bool {
-        let Pending { peer, slot, .. } = *message;
-        !self.copies(peer) && self.segment.posted(peer, self.me).slot(slot).is_refused()
+        let Pending { peer, slot, failed, .. } = *message;
+        (failed || !self.copies(peer)) && self.segment.posted(peer, self.me).slot(slot).is_refused()
     }
 
     #[cold]
@@ -114,9 +115,11 @@ impl Shm {
     }
 
     #[cold]
-    fn take_over(&self, message: &Pending) -> bool {
+    fn take_over(&self, message: &mut Pending) -> bool {
         let Pending { peer, slot, word, .. } = *message;
-        let finished = self.copy_out(peer, self.segment.posted(peer, self.me), slot, word, false);
+        let share = self.copy_out(peer, self.segment.posted(peer, self.me), slot, word, false);
+        let finished = share == Share::Last;
+        message.failed |= share == Share::Failed;
         if finished {
             // The receiver may sleep until it is done.
             self.segment.doorbell(peer).ring();
