@@ -66,7 +66,9 @@ pub const GAUGED_AFTER: u32 = 64;
 pub struct Message {
     /// In bytes; not 0.
     pub len: usize,
+    /// What it is sent along with.
     pub along: Along,
+    /// What its receiver would copy.
     pub copied: Copied,
     /// It is longer than what goes without asking.
     pub long: bool,

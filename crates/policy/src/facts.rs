@@ -36,10 +36,18 @@ pub enum Pattern {
 pub enum Source {
     /// Nobody has found that out, or the shape is too irregular for single copies.
     Opaque,
-    /// In memory of this process alone; `dense`: in one run.
-    Private { dense: bool },
-    /// In memory that the receiver sees; `sure`: that is known, else speculative.
-    Shared { dense: bool, sure: bool },
+    /// In memory of this process alone.
+    Private {
+        /// In one run.
+        dense: bool,
+    },
+    /// In memory that the receiver sees.
+    Shared {
+        /// In one run.
+        dense: bool,
+        /// That it sees it is known, else speculative.
+        sure: bool,
+    },
     /// In memory that a network card reaches.
     Registered,
 }
@@ -47,6 +55,7 @@ pub enum Source {
 /// What is known of a message before its first byte moves. Sizes are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
+    /// Of the message.
     pub size: usize,
     /// Messages from here on look for a published receive.
     pub direct_from: usize,
@@ -56,7 +65,9 @@ pub struct Facts {
     pub waiting_limit: usize,
     /// Eager messages from here on may be sent from where they lie.
     pub zero_copy_from: usize,
+    /// What the caller does next.
     pub caller: Caller,
+    /// What the program does around the send.
     pub pattern: Pattern,
     /// A standard send: it may be buffered.
     pub standard: bool,
@@ -67,6 +78,7 @@ pub struct Facts {
 /// Where a message lies that no published receive takes.
 #[derive(Clone, Copy, Debug)]
 pub struct Aside {
+    /// Where its bytes lie.
     pub source: Source,
     /// The source is speculative, and a look or the pattern of the program has shown that the receiver is the one to copy.
     pub offered: bool,
@@ -107,6 +119,7 @@ impl Facts {
 /// Whether the receiver is ready: it waits for the message and would fetch it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
+    /// It does not, or nobody knows.
     No,
     /// It was seen to.
     Seen,
@@ -117,9 +130,11 @@ pub enum Readiness {
 /// Whether something holds, by what is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likely {
+    /// It does not.
     No,
     /// It should be tried.
     Perhaps,
+    /// It does.
     Yes,
 }
 

@@ -34,6 +34,8 @@
 //!
 //! Rules act in every layer from the memory layouts to the collectives, so this crate stands below all of these.
 
+#![warn(missing_docs)]
+
 mod account;
 mod backoff;
 mod coordinator;

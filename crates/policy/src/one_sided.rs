@@ -18,8 +18,11 @@ pub enum Way {
 /// How much of a member's memory others can map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mappable {
+    /// No byte of it.
     Nothing,
+    /// Some bytes; the others are reached by the kernel or by messages.
     Part,
+    /// All bytes.
     All,
 }
 
@@ -31,6 +34,7 @@ pub struct MemberFacts {
     pub near: bool,
     /// A network card serves the window.
     pub card: bool,
+    /// How much of its memory can be mapped here.
     pub mappable: Mappable,
 }
 

@@ -36,8 +36,9 @@ pub struct RndvFacts {
     pub target: Source,
     /// The sender wants the kernel to copy.
     pub kernel: bool,
-    /// By a network, the receiver may get the bytes, or have the sender put them.
+    /// By a network, the receiver may get the bytes.
     pub network_gets: bool,
+    /// By a network, the receiver may have the sender put the bytes.
     pub network_puts: bool,
     /// There is a device for single copies.
     pub single_copy: bool,

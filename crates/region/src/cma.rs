@@ -54,6 +54,7 @@ pub enum Why {
 /// A transfer that did not move all its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failed {
+    /// The kind of failure.
     pub why: Why,
     /// What the kernel has said; 0 for [`Why::Stranger`].
     pub errno: i32,

@@ -37,11 +37,15 @@ pub struct Descriptor {
     pub operation: u32,
     /// Address of the [`Record`].
     pub record: u64,
+    /// Address of the first byte to read.
     pub source: u64,
+    /// Address of the first byte to write.
     pub target: u64,
+    /// Bytes to copy.
     pub len: u32,
     /// Interrupt and reserved.
     pub none: u32,
+    /// Zeros.
     pub reserved: [u64; 3],
 }
 
@@ -55,6 +59,7 @@ pub struct Record {
     pub moved: AtomicU32,
     /// The address that was missing.
     pub fault: AtomicU64,
+    /// For other operations than copies.
     pub rest: [u64; 2],
 }
 
@@ -98,7 +103,9 @@ impl Cost {
 /// How a copy stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
+    /// It is under way.
     Flying,
+    /// All bytes are copied.
     Done,
     /// A page was not there after so many bytes.
     Missing(usize),
@@ -109,11 +116,13 @@ pub enum Outcome {
 /// A copy by the engine. Dropping it waits for its end.
 pub struct Flight {
     record: Box<Record>,
+    /// Bytes of the copy.
     pub len: usize,
     portal: Arc<dyn Portal>,
 }
 
 impl Flight {
+    /// How the copy stands now.
     pub fn outcome(&self) -> Outcome {
         // Acquire: the engine writes the bytes before it writes the status.
         let status = self.record.status.load(Ordering::Acquire) & STATUS;
@@ -158,6 +167,7 @@ impl Dma {
         Dma { portal, cost }
     }
 
+    /// What copies by this engine cost.
     pub fn cost(&self) -> &Cost {
         &self.cost
     }
@@ -183,6 +193,7 @@ impl Dma {
         taken.then(|| Flight { record, len, portal: self.portal.clone() })
     }
 
+    /// The longest copy that one descriptor makes, in bytes.
     pub fn longest(&self) -> usize {
         self.portal.longest().min(u32::MAX as usize)
     }

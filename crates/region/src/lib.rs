@@ -93,6 +93,7 @@
 //! - The processes of a space trust each other: one that writes nonsense into the shared file can
 //!   harm the others.
 
+#![warn(missing_docs)]
 // The model checker builds the structures in shared memory without what is around them.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
 

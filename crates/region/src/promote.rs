@@ -368,6 +368,7 @@ impl Promoter {
         self.refusal.as_ref()
     }
 
+    /// What it has done so far.
     pub fn counts(&self) -> Counts {
         Counts { bytes: self.records.bytes(), ..self.counts }
     }

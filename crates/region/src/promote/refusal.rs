@@ -16,7 +16,12 @@ pub enum Refusal {
     /// A core dump would not treat shared memory as it treats private memory.
     CoreFilter,
     /// A loaded object calls a function that could tell, or that goes past malloc or fork.
-    Import { object: String, function: String },
+    Import {
+        /// The file of the object.
+        object: String,
+        /// The name that it imports.
+        function: String,
+    },
     /// An open descriptor, or a mapping, through which a device or the kernel may use memory.
     Descriptor(String),
     /// Neither in malloc's heap nor in a chunk of its own.

@@ -11,6 +11,7 @@ pub struct Cookie(NonZeroU64);
 /// A byte of a region: where a copy begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spot {
+    /// The name of the region.
     pub cookie: Cookie,
     /// Bytes from the region's start, over all its segments.
     pub offset: u64,

@@ -11,8 +11,15 @@ use std::io;
 pub enum Error {
     /// No region has this name: it was destroyed, used up, or never there.
     NoRegion,
-    /// The range asked for does not lie in the region or the local segments, which have `len` bytes.
-    Bounds { offset: u64, bytes: u64, len: u64 },
+    /// The range asked for does not lie in the region or the local segments.
+    Bounds {
+        /// Where the range begins, in bytes from the start.
+        offset: u64,
+        /// Bytes of the range.
+        bytes: u64,
+        /// Bytes that there are.
+        len: u64,
+    },
     /// The region is not declared for this access.
     Protection,
     /// Only the process that has created a region destroys it.
@@ -22,15 +29,27 @@ pub enum Error {
     /// This process has as many regions, or segments of regions, as there is room for.
     Full,
     /// The process that the region belongs to has ended. Some of the bytes may have been moved.
-    PeerGone { member: u32 },
+    PeerGone {
+        /// Its number in the space.
+        member: u32,
+    },
     /// The declared memory is not there or does not allow the access. Some bytes may have been moved.
-    Fault { member: u32 },
+    Fault {
+        /// The process whose memory it is, by its number in the space.
+        member: u32,
+    },
     /// Another process takes part as this member already.
-    Taken { member: u32 },
+    Taken {
+        /// The number in the space.
+        member: u32,
+    },
     /// A space cannot have this shape, or not at this place of the file.
     Shape,
     /// The operating system does not give what is needed.
-    System { errno: i32 },
+    System {
+        /// As in errno(3).
+        errno: i32,
+    },
 }
 
 impl fmt::Display for Error {
