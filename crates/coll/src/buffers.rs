@@ -66,10 +66,10 @@ pub struct BufferW {
 pub struct Neighbours<'a> {
     pub sources: &'a [i32],
     pub destinations: &'a [i32],
-    /// A Cartesian topology: neighbours come in pairs, one for each direction of a dimension, and
-    /// what goes one way arrives from the other, so block s of the sender becomes block s^1 of
-    /// the receiver even where both neighbours are one process (example 8.10). Else the k-th
-    /// block for a process becomes its k-th block from there.
+    /// A Cartesian topology. Neighbours come in pairs, one for each direction of a dimension, and
+    /// a block that goes one way arrives from the other one. So block s of the sender becomes block
+    /// s^1 of the receiver, even where both neighbours are one process (example 8.10). In other
+    /// topologies the k-th block for a process becomes its k-th block from there.
     pub cartesian: bool,
 }
 

@@ -189,8 +189,8 @@ pub fn fits(collective: Collective, algorithm: Algorithm, shape: Shape) -> bool 
 }
 
 /// The algorithm that the user forces, where it can do the job, else the cheapest.
-pub fn choose_with(policy: &Policy, collective: Collective, shape: Shape) -> Algorithm {
-    policy
+pub fn choose_with(selection: &Selection, collective: Collective, shape: Shape) -> Algorithm {
+    selection
         .forced(collective)
         .filter(|&algorithm| fits(collective, algorithm, shape))
         .unwrap_or_else(|| choose(collective, shape))
@@ -198,15 +198,15 @@ pub fn choose_with(policy: &Policy, collective: Collective, shape: Shape) -> Alg
 
 /// Algorithms that the user forces: the setting TERN_COLL, `bcast=binomial,allreduce=ring`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct Selection {
     forced: [Option<Algorithm>; Collective::ALL.len()],
     /// Shortest block that a schedule moves by a region. All members must have the same.
     pub regions_from: usize,
 }
 
-impl Default for Policy {
-    fn default() -> Policy {
-        Policy { forced: [None; Collective::ALL.len()], regions_from: REGIONS_FROM }
+impl Default for Selection {
+    fn default() -> Selection {
+        Selection { forced: [None; Collective::ALL.len()], regions_from: REGIONS_FROM }
     }
 }
 
@@ -215,27 +215,27 @@ pub(crate) const REGIONS_FROM: usize = 16 << 10;
 
 /// A part of TERN_COLL that means nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PolicyError {
+pub struct SelectionError {
     /// The part, as written.
     pub part: String,
     /// What would have been right.
     pub expected: String,
 }
 
-impl fmt::Display for PolicyError {
+impl fmt::Display for SelectionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TERN_COLL: \"{}\" is not {}", self.part, self.expected)
     }
 }
 
-impl std::error::Error for PolicyError {}
+impl std::error::Error for SelectionError {}
 
-impl Policy {
+impl Selection {
     /// Reads pairs of collective and algorithm, separated by commas.
-    pub fn parse(text: &str) -> Result<Policy, PolicyError> {
-        let mut policy = Policy::default();
+    pub fn parse(text: &str) -> Result<Selection, SelectionError> {
+        let mut selection = Selection::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let error = |expected: String| PolicyError { part: part.to_string(), expected };
+            let error = |expected: String| SelectionError { part: part.to_string(), expected };
             let (collective, algorithm) =
                 part.split_once('=').ok_or_else(|| error("a pair collective=algorithm".to_string()))?;
             let collective = Collective::from_name(collective.trim())
@@ -244,25 +244,25 @@ impl Policy {
             let algorithm = Algorithm::from_name(algorithm.trim())
                 .filter(|algorithm| able.contains(algorithm))
                 .ok_or_else(|| error(format!("one of: {}", names(&able))))?;
-            policy.force(collective, algorithm);
+            selection.force(collective, algorithm);
         }
-        Ok(policy)
+        Ok(selection)
     }
 
     /// What TERN_COLL says; where it is wrong, a warning once and nothing forced.
-    pub fn from_settings() -> Policy {
-        static READ: OnceLock<Policy> = OnceLock::new();
+    pub fn from_settings() -> Selection {
+        static READ: OnceLock<Selection> = OnceLock::new();
         *READ.get_or_init(|| {
-            Policy::check_settings().unwrap_or_else(|error| {
+            Selection::check_settings().unwrap_or_else(|error| {
                 tern_settings::warn!("{error}");
-                Policy::default()
+                Selection::default()
             })
         })
     }
 
     /// Reads TERN_COLL, to tell the user what is wrong with it.
-    pub fn check_settings() -> Result<Policy, PolicyError> {
-        Policy::parse(tern_settings::COLL.get())
+    pub fn check_settings() -> Result<Selection, SelectionError> {
+        Selection::parse(tern_settings::COLL.get())
     }
 
     pub fn force(&mut self, collective: Collective, algorithm: Algorithm) {
@@ -302,18 +302,18 @@ fn names<T: fmt::Display>(all: &[T]) -> String {
 }
 
 /// What TERN_EXPLAIN prints: for every collective the algorithm at some sizes ([`Shape::bytes`]), one behind the other.
-pub fn explain(policy: &Policy, processes: usize) -> String {
+pub fn explain(selection: &Selection, processes: usize) -> String {
     const SIZES: [u64; 5] = [8, 1 << 10, 16 << 10, 128 << 10, 1 << 20];
     let mut text = format!(
         "Algorithms of collectives, {processes} processes, 8 B, 1 KiB, 16 KiB, 128 KiB, 1 MiB. Where TERN_COLL forces none, blocking calls\n\
          inside a node go over control lines or by regions as long as these serve (docs/parts/collectives.md):\n"
     );
     for &collective in Collective::ALL {
-        let at = |bytes| match policy.forced(collective) {
-            Some(Algorithm::Region) if bytes >= policy.regions_from as u64 => Algorithm::Region,
-            _ => choose_with(policy, collective, Shape { processes, bytes, commutative: true }),
+        let at = |bytes| match selection.forced(collective) {
+            Some(Algorithm::Region) if bytes >= selection.regions_from as u64 => Algorithm::Region,
+            _ => choose_with(selection, collective, Shape { processes, bytes, commutative: true }),
         };
-        let forced = if policy.forced(collective).is_some() { " (forced)" } else { "" };
+        let forced = if selection.forced(collective).is_some() { " (forced)" } else { "" };
         text += &format!("  {:<15}{}{forced}\n", collective.name(), names(&SIZES.map(at)));
     }
     text
@@ -343,28 +343,28 @@ mod tests {
 
     #[test]
     fn a_forced_algorithm_is_used_where_it_can_be() {
-        let policy = Policy::parse("allreduce=ring, allgather=recursive_doubling").unwrap();
+        let selection = Selection::parse("allreduce=ring, allgather=recursive_doubling").unwrap();
         let shape = Shape { processes: 4, bytes: 8, commutative: true };
-        assert_eq!(choose_with(&policy, Collective::Allreduce, shape), Algorithm::Ring);
+        assert_eq!(choose_with(&selection, Collective::Allreduce, shape), Algorithm::Ring);
         let ordered = Shape { commutative: false, ..shape };
-        assert_eq!(choose_with(&policy, Collective::Allreduce, ordered), choose(Collective::Allreduce, ordered));
+        assert_eq!(choose_with(&selection, Collective::Allreduce, ordered), choose(Collective::Allreduce, ordered));
         let odd = Shape { processes: 5, ..shape };
-        assert_eq!(choose_with(&policy, Collective::Allgather, odd), Algorithm::Bruck);
+        assert_eq!(choose_with(&selection, Collective::Allgather, odd), Algorithm::Bruck);
     }
 
     #[test]
     fn wrong_settings_are_named() {
-        assert_eq!(Policy::parse(""), Ok(Policy::default()));
-        assert_eq!(Policy::parse("bcast").unwrap_err().part, "bcast");
-        assert!(Policy::parse("cast=ring").unwrap_err().expected.contains("allreduce"));
-        let error = Policy::parse("bcast=ring").unwrap_err();
+        assert_eq!(Selection::parse(""), Ok(Selection::default()));
+        assert_eq!(Selection::parse("bcast").unwrap_err().part, "bcast");
+        assert!(Selection::parse("cast=ring").unwrap_err().expected.contains("allreduce"));
+        let error = Selection::parse("bcast=ring").unwrap_err();
         assert!(error.expected.contains("binomial") && !error.expected.contains("ring"));
     }
 
     #[test]
     fn the_explanation_names_every_collective_and_what_is_forced() {
-        let policy = Policy::parse("bcast=chain,gather=region").unwrap();
-        let text = explain(&policy, 8);
+        let selection = Selection::parse("bcast=chain,gather=region").unwrap();
+        let text = explain(&selection, 8);
         for &collective in Collective::ALL {
             assert_eq!(text.lines().filter(|line| line.trim_start().starts_with(&format!("{collective} "))).count(), 1);
         }
@@ -374,9 +374,9 @@ mod tests {
 
     #[test]
     fn messages_are_forced_by_any_algorithm_but_regions() {
-        let policy = Policy::parse("bcast=chain,gather=region").unwrap();
-        let forces = |collective| policy.forces_messages(collective);
+        let selection = Selection::parse("bcast=chain,gather=region").unwrap();
+        let forces = |collective| selection.forces_messages(collective);
         assert_eq!([Collective::Bcast, Collective::Gather, Collective::Scan].map(forces), [true, false, false]);
-        assert!(policy.forces_any_messages() && !Policy::parse("gather=region").unwrap().forces_any_messages());
+        assert!(selection.forces_any_messages() && !Selection::parse("gather=region").unwrap().forces_any_messages());
     }
 }

@@ -1,6 +1,6 @@
 //! Operations of [`crate::fast`] for memory that is one run of bytes: with nothing around it that a
 //! short one need not have. They take the same turns of the lines as those, so that members may mix the two. Where TERN_COLL asks for an
-//! algorithm of messages ([`crate::Policy::forces_any_messages`]) nobody calls them.
+//! algorithm of messages ([`crate::Selection::forces_any_messages`]) nobody calls them.
 
 use crate::copies::{copy, give};
 use crate::lines::limits::{are_left, gathers, reduces, scatters};

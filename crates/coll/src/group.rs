@@ -1,7 +1,7 @@
 //! Who takes part in a collective.
 
 use crate::calls::Call;
-use crate::choose::Policy;
+use crate::choose::Selection;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_adi::Proc;
@@ -35,7 +35,7 @@ pub struct Group {
     /// Calls that this process has refused since its last collective, the first one first; see [`crate::lines::refusal`].
     pub refused: RefCell<Vec<Call>>,
     /// Algorithms that the user forces.
-    pub policy: Policy,
+    pub selection: Selection,
     /// A number that no earlier communicator with the same context had at any member: it tells
     /// this communicator's turns on the control lines from theirs.
     pub epoch: u32,
@@ -57,7 +57,7 @@ impl Group {
             blocking: std::array::from_fn(|_| Cell::new(first)),
             persistent: Cell::new(0),
             refused: RefCell::default(),
-            policy: Policy::from_settings(),
+            selection: Selection::from_settings(),
             epoch,
             leaders: false,
         }

@@ -52,7 +52,7 @@ pub use alg::reduce_scatter::{reduce_scatter, reduce_scatter_block};
 pub use alg::scan::{exscan, scan};
 pub use alg::scatter::{scatter, scatterv};
 pub use buffers::*;
-pub use choose::{Algorithm, Collective, Policy, PolicyError, Shape, able, choose, choose_with, explain, fits};
+pub use choose::{Algorithm, Collective, Selection, SelectionError, Shape, able, choose, choose_with, explain, fits};
 pub use group::{Group, Member};
 pub use lines::Farewell;
 pub use operation::{Failure, Operation, Truncated, run, run_beside};

@@ -2,9 +2,9 @@
 //! contribution in its own lines, waits for those it needs, and reads them. One step for all of
 //! them, whatever their number, so that with more ranks than cores each has to run only once.
 //!
-//! Every operation takes a turn (`tern_device::ControlSlots`); all members take the same turns since
-//! MPI asks them to call collectives in the same order, and the choice of this path depends only
-//! on what all of them know.
+//! Every operation takes a turn (`tern_device::ControlSlots`). All members take equal turns, since
+//! MPI asks them to call collectives in one order. Whether an operation goes so depends only
+//! on facts that all members know.
 
 mod label;
 pub(crate) mod limits;
@@ -20,7 +20,7 @@ pub use crate::ops::Vector;
 pub use label::{Kind, Mismatch};
 use reduce::LastKernel;
 
-use crate::choose::Policy;
+use crate::choose::Selection;
 use crate::copies::FETCHED;
 use crate::group::Group;
 pub(crate) use label::MORE;
@@ -49,7 +49,7 @@ pub struct Lines {
     trials: trials::Trials,
     regions: region::Regions,
     /// Algorithms that the user forces.
-    policy: Policy,
+    selection: Selection,
     /// What this process's area holds.
     occupied: Occupied,
     /// A turn that all peers are known to have reached.
@@ -112,7 +112,7 @@ impl Lines {
             tries: shared::Tries::default(),
             trials: trials::Trials::default(),
             regions: region::Regions::default(),
-            policy: peers.policy,
+            selection: peers.selection,
             occupied: Occupied::default(),
             reached: Cell::new(base),
             compared: Cell::new(base),

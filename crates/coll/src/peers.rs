@@ -1,6 +1,6 @@
 //! A communicator as collectives see it: its group, and the ways that blocking collectives have beside schedules.
 
-use crate::choose::{Collective, Policy};
+use crate::choose::{Collective, Selection};
 use crate::group::{Group, Member};
 use crate::hierarchical::Levels;
 use crate::lines::{Farewell, Lines};
@@ -43,8 +43,8 @@ impl Peers {
     }
 
     /// The same with algorithms that are given: before anything has run.
-    pub fn with_policy(mut self, policy: Policy) -> Peers {
-        Rc::get_mut(&mut self.group).expect("nothing has run").policy = policy;
+    pub fn with_selection(mut self, selection: Selection) -> Peers {
+        Rc::get_mut(&mut self.group).expect("nothing has run").selection = selection;
         self
     }
 
@@ -71,12 +71,12 @@ impl Peers {
 
     /// The control lines for `collective`: none where TERN_COLL asks for an algorithm of messages.
     pub fn lines_for(&self, adi: &Adi, collective: Collective) -> Option<&Lines> {
-        if self.policy.forces_messages(collective) { None } else { self.lines(adi) }
+        if self.selection.forces_messages(collective) { None } else { self.lines(adi) }
     }
 
     /// The two levels for `collective`, likewise.
     pub fn levels_for(&self, adi: &Adi, collective: Collective) -> Option<&Levels> {
-        if self.policy.forces_messages(collective) { None } else { self.levels(adi) }
+        if self.selection.forces_messages(collective) { None } else { self.levels(adi) }
     }
 
     /// Leaves the control lines for good, if there are some: called by all members when the communicator is freed, each

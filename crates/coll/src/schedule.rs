@@ -116,7 +116,7 @@ fn exchanges(actions: &[Action]) -> Exchanges {
 }
 
 /// Writes a schedule. Messages between two processes are matched in the order in which each side
-/// lists them, so algorithms must list them in the same order on both. Empty messages are left
+/// lists them. So algorithms must list them in one order on both sides. Empty messages are left
 /// out on both sides, since MPI asks for equal signatures; [`Builder::signal`] sends one anyway.
 pub(crate) struct Builder<'a> {
     peers: &'a Group,
@@ -168,7 +168,7 @@ impl<'a> Builder<'a> {
     pub fn pick(&self, collective: Collective, bytes: usize) -> Algorithm {
         let commutative = self.reduction.as_ref().is_none_or(|r| r.commutative);
         let shape = Shape { processes: self.size, bytes: bytes as u64, commutative };
-        choose_with(&self.peers.policy, collective, shape)
+        choose_with(&self.peers.selection, collective, shape)
     }
 
     pub fn send(&mut self, to: usize, data: Data) {
@@ -181,7 +181,7 @@ impl<'a> Builder<'a> {
 
     /// Whether `collective` goes by regions, of blocks that are long enough.
     pub fn has_regions(&self, collective: Collective) -> bool {
-        self.peers.remote.is_none() && self.peers.policy.forced(collective) == Some(Algorithm::Region)
+        self.peers.remote.is_none() && self.peers.selection.forced(collective) == Some(Algorithm::Region)
     }
 
     /// Gives `data` to a member, which gets it by itself if `by_region`.
@@ -210,7 +210,7 @@ impl<'a> Builder<'a> {
         let Some((declares, direction)) = region.filter(|_| !data.is_empty()) else {
             return self.transfer(rank, false, data, out);
         };
-        let is_long = data.len() >= self.peers.policy.regions_from || data.len() == TOLD;
+        let is_long = data.len() >= self.peers.selection.regions_from || data.len() == TOLD;
         self.open = true;
         let peer = Peer { rank: rank as u32, remote: false };
         self.actions.push(match (is_long, declares) {

@@ -94,10 +94,10 @@ fn schedule(way: &str, peers: &Peers, me: usize, l: Lengths, send: &mut [u8], re
 }
 
 fn run(way: &str, size: usize, l: Lengths, seed: u64) {
-    let mut policy = Policy::default();
-    Collective::ALL.iter().for_each(|&collective| policy.force(collective, Algorithm::Region));
-    policy.regions_from = REGIONS_FROM;
-    let members = group(size, policy);
+    let mut selection = Selection::default();
+    Collective::ALL.iter().for_each(|&collective| selection.force(collective, Algorithm::Region));
+    selection.regions_from = REGIONS_FROM;
+    let members = group(size, selection);
     let mut sends: Vec<Vec<u8>> = (0..size).map(|rank| vec![rank as u8 + 1; 256 * size]).collect();
     let mut recvs: Vec<Vec<u8>> = vec![vec![0; 256 * size]; size];
     let operations: Vec<Operation<usize>> = (0..size)

@@ -6,7 +6,7 @@ mod common;
 use common::cases::{ALL, Case};
 use common::network::{Cut, Losses};
 use proptest::prelude::*;
-use tern_coll::{Failure, Policy, able};
+use tern_coll::{Failure, Selection, able};
 
 /// One collective with such losses.
 fn run_one(which: usize, algorithm: usize, case: Case) {
@@ -14,8 +14,8 @@ fn run_one(which: usize, algorithm: usize, case: Case) {
     let able = able(collective);
     let algorithm = able[algorithm % able.len()];
     let mut case = case;
-    case.policy.force(collective, algorithm);
-    case.policy.regions_from = 1;
+    case.selection.force(collective, algorithm);
+    case.selection.regions_from = 1;
     let label = format!(
         "{name} by {algorithm}: {} processes, {} remote, {} units, seed {}, {:?}",
         case.size, case.remote, case.units, case.seed, case.losses
@@ -69,7 +69,7 @@ proptest! {
         later in prop::collection::vec(0..10usize, 14),
     ) {
         let remote = if ALL[which].3 { remote } else { 0 };
-        let mut case = Case::new(Policy::default(), size, remote, units, seed);
+        let mut case = Case::new(Selection::default(), size, remote, units, seed);
         let all = size + remote;
         case.losses = if dies { death(all, a, after, &later) } else { cut(all, a, b, after) };
         run_one(which, algorithm, case);
@@ -83,7 +83,7 @@ fn a_barrier_without_one() {
     for size in 2..=9 {
         for dead in 0..size {
             for seed in 0..20 {
-                let mut case = Case::new(Policy::default(), size, 0, 0, seed);
+                let mut case = Case::new(Selection::default(), size, 0, 0, seed);
                 case.losses = death(size, dead, 0, &[3; 9]);
                 run_one(which, 0, case);
             }

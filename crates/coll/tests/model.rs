@@ -4,7 +4,7 @@ mod common;
 
 use common::cases::{ALL, Case};
 use proptest::prelude::*;
-use tern_coll::{Policy, able};
+use tern_coll::{Selection, able};
 
 /// Names the case if it fails.
 struct Named(String);
@@ -21,11 +21,11 @@ fn run_one(which: usize, algorithm: usize, size: usize, remote: usize, units: us
     let (name, run, collective, _) = ALL[which];
     let able = able(collective);
     let algorithm = able[algorithm % able.len()];
-    let mut policy = Policy::default();
-    policy.force(collective, algorithm);
-    policy.regions_from = 1 + seed as usize % 3 * 20;
+    let mut selection = Selection::default();
+    selection.force(collective, algorithm);
+    selection.regions_from = 1 + seed as usize % 3 * 20;
     let _named = Named(format!("{name} by {algorithm}: {size} processes, {remote} remote, {units} units, seed {seed}"));
-    run(&Case::new(policy, size, remote, units, seed));
+    run(&Case::new(selection, size, remote, units, seed));
 }
 
 /// All algorithms of `name` for all process counts.

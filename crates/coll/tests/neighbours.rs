@@ -7,7 +7,7 @@ use common::memory::{Memory, any_shape, even, mixed, uneven};
 use common::network::{group, run};
 use std::rc::Rc;
 use tern_coll::{
-    Neighbours, Peers, Policy, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv,
+    Neighbours, Peers, Selection, neighbor_allgather, neighbor_allgatherv, neighbor_alltoall, neighbor_alltoallv,
     neighbor_alltoallw,
 };
 
@@ -103,7 +103,7 @@ fn each(case: impl Fn(&Graph, &[Rc<Peers>], &mut Random, u64)) {
     for seed in 0..60 {
         let mut r = Random::new(seed);
         for graph in graphs(&mut r) {
-            let members = group(graph.size(), Policy::default());
+            let members = group(graph.size(), Selection::default());
             case(&graph, &members, &mut r, seed);
         }
     }

@@ -29,7 +29,7 @@ fn many_at_once_do_not_mix() {
     let int = Type::basic(Basic::Int32);
     let sum = Operator::Predefined(Op::Sum);
     for size in 1..=6 {
-        let members = group(size, Policy::default());
+        let members = group(size, Selection::default());
         let mut values: Vec<Vec<i32>> = Vec::new();
         for turn in 0..8 {
             for rank in 0..size {
@@ -67,7 +67,7 @@ fn persistent_ones_may_start_in_any_order() {
     let int = Type::basic(Basic::Int64);
     let sum = Operator::Predefined(Op::Sum);
     let size = 5;
-    let members = group(size, Policy::default());
+    let members = group(size, Selection::default());
     let mut sums: Vec<[i64; 2]> = vec![[0; 2]; size];
     let mut heads: Vec<[i64; 4]> = vec![[0; 4]; size];
     let mut operations = Vec::new();
@@ -105,7 +105,7 @@ fn reserved_ones_may_start_in_any_order() {
     let int = Type::basic(Basic::Int64);
     let sum = Operator::Predefined(Op::Sum);
     let size = 5;
-    let members = group(size, Policy::default());
+    let members = group(size, Selection::default());
     let mut sums: Vec<[i64; 2]> = (0..size as i64).map(|rank| [rank, 1]).collect();
     let mut others: Vec<[i64; 2]> = (0..size as i64).map(|rank| [100 * rank, 7]).collect();
     let mut operations = Vec::new();
@@ -134,7 +134,7 @@ fn reserved_ones_may_start_in_any_order() {
 /// An operation that is done does nothing, and one that was never started is done.
 #[test]
 fn done_before_the_start_and_after_the_end() {
-    let members = group(2, Policy::default());
+    let members = group(2, Selection::default());
     let operation: Operation<usize> = Operation::new(&members[0], barrier(&members[0]));
     let network = Network::new(2, 0);
     assert!(operation.is_done() && operation.advance(&network.port(1)));
@@ -147,12 +147,12 @@ fn done_before_the_start_and_after_the_end() {
 #[test]
 fn allreduce_gives_the_same_bits_everywhere() {
     for &algorithm in &able(Collective::Allreduce) {
-        let mut policy = Policy::default();
-        policy.force(Collective::Allreduce, algorithm);
+        let mut selection = Selection::default();
+        selection.force(Collective::Allreduce, algorithm);
         for size in (1..=9).chain([16, 17]) {
             for commutative in [true, false] {
                 let mut r = Random::new(size as u64);
-                let members = group(size, policy);
+                let members = group(size, selection);
                 let shape = loop {
                     let shape = any_shape(&mut r);
                     if shape.per_unit == 1 {
@@ -189,10 +189,10 @@ fn predefined_operations() {
     let pair = Type::basic(Basic::DoubleInt);
     let double = Type::basic(Basic::Float64);
     for &algorithm in &able(Collective::Allreduce) {
-        let mut policy = Policy::default();
-        policy.force(Collective::Allreduce, algorithm);
+        let mut selection = Selection::default();
+        selection.force(Collective::Allreduce, algorithm);
         for size in 1..=9 {
-            let members = group(size, policy);
+            let members = group(size, selection);
             let value = |rank: usize, i: usize| ((rank * 7 + i * 5) % 9) as f64;
             let mut sums: Vec<Vec<f64>> = (0..size).map(|rank| (0..30).map(|i| value(rank, i)).collect()).collect();
             let at = |rank, i| DoubleInt { value: value(rank, i), index: rank as i32 };
@@ -222,7 +222,7 @@ fn predefined_operations() {
 #[test]
 fn a_user_function_may_come_back() {
     let network = Rc::new(Network::new(3, 4));
-    let members = group(3, Policy::default());
+    let members = group(3, Selection::default());
     let int = Type::basic(Basic::Uint32);
     let mut values = [[1u32, 2], [3, 4], [5, 6]];
     let slots: Rc<RefCell<Vec<Weak<Operation<usize>>>>> = Rc::default();
@@ -272,7 +272,7 @@ fn reduce_local_takes_the_first_as_the_left_operand() {
 #[test]
 fn messages_are_few() {
     let count = |size: usize, make: &dyn Fn(&Peers) -> Schedule| {
-        let members = group(size, Policy::default());
+        let members = group(size, Selection::default());
         run(&members, members.iter().map(|p| make(p)).collect(), 5)
     };
     let int = Type::basic(Basic::Int32);
@@ -317,7 +317,7 @@ impl Transport for TooLong {
 
 #[test]
 fn messages_that_are_too_long_are_told() {
-    let members = group(3, Policy::default());
+    let members = group(3, Selection::default());
     let mut value = [0i32; 2];
     let buffer = buffer_of(&mut value, &Type::basic(Basic::Int32));
     let operation: Operation<usize> = Operation::new(&members[0], bcast(&members[0], &buffer, Root::Rank(1)));
@@ -358,7 +358,7 @@ impl Transport for Recorder {
 /// Rank 1 of the own group and rank 1 of the other are different senders.
 #[test]
 fn groups_of_an_intercommunicator_are_kept_apart() {
-    let members = bridge(2, 2, Policy::default());
+    let members = bridge(2, 2, Selection::default());
     let operation: Operation<()> = Operation::new(&members[0], barrier(&members[0]));
     let recorder = Recorder::default();
     operation.start();

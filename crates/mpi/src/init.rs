@@ -96,7 +96,7 @@ fn start() -> Result<Runtime> {
         Error::new(class, format!("{e}{remedy}"))
     })?;
     if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
-        let text = tern_coll::explain(&tern_coll::Policy::from_settings(), job.size as usize);
+        let text = tern_coll::explain(&tern_coll::Selection::from_settings(), job.size as usize);
         let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     }
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);

@@ -122,7 +122,7 @@ impl Lines {
 
     /// What the user asks for.
     pub(super) fn forced(&self, kind: Kind) -> Option<Algorithm> {
-        self.policy.forced(kind.collective()?)
+        self.selection.forced(kind.collective()?)
     }
 
     /// Where own memory lies for all members, or where the kernel is to read it, of which each of them reads `len` bytes at least; 0: nowhere.

@@ -11,7 +11,7 @@ use tern_coll::*;
 
 /// One run.
 pub struct Case {
-    pub policy: Policy,
+    pub selection: Selection,
     /// Processes in the group, and in the other one: 0 for an intracommunicator.
     pub size: usize,
     pub remote: usize,
@@ -23,8 +23,8 @@ pub struct Case {
 }
 
 impl Case {
-    pub fn new(policy: Policy, size: usize, remote: usize, units: usize, seed: u64) -> Case {
-        Case { policy, size, remote, units, seed, losses: Losses::default(), outcomes: RefCell::default() }
+    pub fn new(selection: Selection, size: usize, remote: usize, units: usize, seed: u64) -> Case {
+        Case { selection, size, remote, units, seed, losses: Losses::default(), outcomes: RefCell::default() }
     }
 
     pub fn random(&self) -> Random {
@@ -33,8 +33,8 @@ impl Case {
 
     pub fn members(&self) -> Vec<Rc<Peers>> {
         match self.remote {
-            0 => group(self.size, self.policy),
-            remote => bridge(self.size, remote, self.policy),
+            0 => group(self.size, self.selection),
+            remote => bridge(self.size, remote, self.selection),
         }
     }
 

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_adi::{Data, Pattern, Proc, Status, Tuple};
-use tern_coll::{Failure, Operation, Peers, Policy, Schedule, TOLD, Told, Transport};
+use tern_coll::{Failure, Operation, Peers, Schedule, Selection, TOLD, Told, Transport};
 use tern_mcm::Direction;
 
 /// Reads the bytes that `data` describes.
@@ -542,18 +542,18 @@ fn number(told: &Told) -> Option<usize> {
 
 /// The members of a communicator, each with its own view. Processes are numbered backwards, so
 /// that ranks are not taken for process numbers.
-pub fn group(size: usize, policy: Policy) -> Vec<Rc<Peers>> {
+pub fn group(size: usize, selection: Selection) -> Vec<Rc<Peers>> {
     let procs: Rc<[Proc]> = (0..size as Proc).rev().collect();
-    let view = |rank| Rc::new(Peers::new(7, rank as u32, procs.clone(), None, 0).with_policy(policy));
+    let view = |rank| Rc::new(Peers::new(7, rank as u32, procs.clone(), None, 0).with_selection(selection));
     (0..size).map(view).collect()
 }
 
 /// The members of an intercommunicator: first those of one group, then those of the other.
-pub fn bridge(a: usize, b: usize, policy: Policy) -> Vec<Rc<Peers>> {
+pub fn bridge(a: usize, b: usize, selection: Selection) -> Vec<Rc<Peers>> {
     let first: Rc<[Proc]> = (0..a as Proc).rev().collect();
     let second: Rc<[Proc]> = (a as Proc..(a + b) as Proc).rev().collect();
     let view = |rank, own: &Rc<[Proc]>, other: &Rc<[Proc]>| {
-        Rc::new(Peers::new(9, rank as u32, own.clone(), Some(other.clone()), 0).with_policy(policy))
+        Rc::new(Peers::new(9, rank as u32, own.clone(), Some(other.clone()), 0).with_selection(selection))
     };
     let mut all: Vec<_> = (0..a).map(|r| view(r, &first, &second)).collect();
     all.extend((0..b).map(|r| view(r, &second, &first)));

@@ -66,7 +66,7 @@ pub(crate) fn settle(comm: &Comm, next: &Known) {
     if let Some(lines) = comm.peers.lines(adi()) {
         lines.settle(adi(), &comm.peers, next);
     }
-    comm.quick.set(comm.peers.refused.borrow().is_empty() && !comm.peers.policy.forces_any_messages());
+    comm.quick.set(comm.peers.refused.borrow().is_empty() && !comm.peers.selection.forces_any_messages());
 }
 
 impl InCharge for Comm {

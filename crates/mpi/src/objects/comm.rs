@@ -87,7 +87,7 @@ impl Comm {
             id,
             rank,
             local,
-            quick: Cell::new(remote.is_none() && !peers.policy.forces_any_messages()),
+            quick: Cell::new(remote.is_none() && !peers.selection.forces_any_messages()),
             remote,
             peers: Rc::new(peers),
             errhandler: RefCell::new(errhandler),
