@@ -1,22 +1,24 @@
 #!/bin/sh
 # What tests/kmod-test.sh runs inside the machine.
-# Usage: tests/kmod/inside.sh BUILD PREFIX PYTHON PROGRAMS CALLS SEED...
-#   BUILD has the modules and the programs; PYTHON: mpi4py, as tests/mpi4py-build.sh has built it, or `none`; PROGRAMS: MPI programs that are compiled there; each SEED is for CALLS random calls
+# Usage: tests/kmod/inside.sh BUILD PREFIX COLLECTIVES PROGRAMS CALLS SEED...
+#   BUILD has the modules and the programs; COLLECTIVES: `yes` for collectives by regions alone; PROGRAMS: MPI programs that are compiled
+#   there; each SEED is for CALLS random calls
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=$1 prefix=$2 python=$3 programs=$4 calls=$5
+build=$1 prefix=$2 collectives=$3 programs=$4 calls=$5
 shift 5
-failed=0
+. "$here/common.sh"
 
-bad() {
-    echo "FAIL $*"
-    echo "0 passed, 1 failed, 0 skipped"
-    failed=1
-}
-good() {
-    echo "ok $*"
-    echo "1 passed, 0 failed, 0 skipped"
+# killed LABEL MEMBER: kills one of three ranks that copy from each other's regions. The job ends and says so; what is left shows at the end.
+killed() {
+    "$prefix/bin/mpiexec" -n 3 "$build/programs/coll_region" < /dev/null > "$build/killed.log" 2>&1 &
+    launcher=$!
+    # Each has its first region, and some have those of their data.
+    until [ "$(cat /sys/class/misc/tern/regions)" -ge 6 ] || ! kill -0 "$launcher" 2> /dev/null; do sleep 0.05; done
+    process=$(busybox pidof coll_region | cut -d ' ' -f "$2")
+    if [ -z "$process" ] || ! kill -9 "$process"; then bad "$1: the job ended before"; fi
+    if wait "$launcher"; then bad "$1: the job ended well"; else good "$1"; fi
 }
 
 busybox insmod "$build/module/tern.ko" || { bad "the module cannot be loaded"; exit 1; }
@@ -36,37 +38,28 @@ done
 
 # What the module does not copy is not copied at all, and Tern would say so in a second line (the first one heads its counts).
 echo 3 > /proc/sys/kernel/yama/ptrace_scope || bad "process_vm_readv cannot be forbidden"
-export TERN_TEST_STEP=run TERN_TEST_DIR="$build/programs" TERN_TEST_MOST_RANKS=2 TERN_TEST_PATIENCE=5
-# Of many messages at a time, a region may have gone to make room for another before its receiver comes; that receiver says so once.
-lines=1
-[ "$python" = none ] || lines=2
+export TERN_TEST_STEP=run TERN_TEST_DIR="$build/programs" TERN_TEST_PATIENCE=5 TERN_TEST_WARNINGS=1 TERN_STATS=1 TERN_MECHANISM=module
 # shellcheck disable=SC2086
-TERN_MECHANISM=module TERN_STATS=1 TERN_TEST_WARNINGS=$lines "$here/../run.sh" "$prefix" $programs || failed=1
-set -- $programs
-copied=$(sed -nE 's/.*module_bytes[^0-9]*([0-9]+).*/\1/p' "$build/programs/$1.2.log" | head -n 1)
+TERN_TEST_MOST_RANKS=2 "$here/../run.sh" "$prefix" $programs || failed=1
+first=${programs%% *}
+copied=$(sed -nE 's/.*module_bytes[^0-9]*([0-9]+).*/\1/p' "$build/programs/$first.2.log" | head -n 1)
 if [ "${copied:-0}" -gt 1000000 ]; then
-    good "$1: the module has copied $copied bytes"
+    good "$first: the module has copied $copied bytes"
 else
-    bad "$1: the module has copied ${copied:-no} bytes"
-    grep -E 'module|kernel' "$build/programs/$1.2.log" | head -n 20
+    bad "$first: the module has copied ${copied:-no} bytes"
+    grep -E 'module|kernel' "$build/programs/$first.2.log" | head -n 20
 fi
 
-if [ "$python" != none ]; then
-    # Those of its modules that send messages of all kinds: the whole takes too long here.
-    suite="-i test_p2p_buf -i test_p2p_obj -i test_cco_buf -i test_cco_vec -i test_rma"
-    MPI4PY_BUILT=$python MPI4PY_TIMEOUT=1500 MPI4PY_ARGUMENTS=$suite TERN_MECHANISM=module \
-        "$here/../mpi4py.sh" "$prefix" 2 || failed=1
+if [ "$collectives" = yes ]; then
+    # Collectives by regions alone, also with more ranks than processors. The counts of what has gone so are checked.
+    region=bcast=region,gather=region,scatter=region,allgather=region,alltoall=region,alltoallv=region
+    region=$region,reduce=region,allreduce=region,reduce_scatter=region,scan=region
+    TERN_TEST_MOST_RANKS=5 TERN_COLL=$region REGIONS=all "$here/../run.sh" "$prefix" coll_region coll_region_v || failed=1
+    TERN_COLL=$region "$here/../run.sh" "$prefix" coll_mixed || failed=1
+    for member in 1 2 3; do
+        TERN_COLL=$region killed "collectives: process $member of 3 is killed" "$member"
+    done
 fi
 
-for name in contexts regions pinned_pages jobs attachments; do
-    [ "$(cat /sys/class/misc/tern/$name)" = 0 ] || bad "the MPI programs have left $name: $(cat /sys/class/misc/tern/$name)"
-done
-# With a reference left anywhere the module could not go.
-if busybox rmmod tern; then good "the module is unloaded"; else bad "the module cannot be unloaded"; fi
-if dmesg | grep -E 'WARNING:|BUG|Oops|refcount_t|Padding overwritten|Poison overwritten|blocked for more than'; then
-    bad "the kernel complains"
-    dmesg | tail -n 60
-else
-    good "the kernel has nothing to complain of"
-fi
+at_the_end
 exit "$failed"
