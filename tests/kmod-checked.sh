@@ -2,16 +2,23 @@
 # The kernel module in kernels at native speed: user-mode Linux, built from Debian's sources. First a kernel that checks itself
 # (KASAN, lockdep, debugging of the allocator and of objects), then a plain one, which tells the times of copies.
 # Usage: tests/kmod-checked.sh
-#   The kernels are built once, in target/uml: five minutes on two idle cores. Needs dpkg, flex, bison, bc, a static C library.
+#   The kernels are built once: five minutes on two idle cores. Needs dpkg, flex, bison, bc, a static C library.
 #   TERN_TEST_CALLS   random calls of each of 3 seeds [100000]
-#   TERN_TEST_KMOD=times   nothing but the plain kernel: half a minute where the kernels are there
+#   TERN_TEST_KMOD=times   nothing but the plain kernel: half a minute where that is built
+#   TERN_TEST_UML          where the kernels are built and kept; not in /tmp, which they see empty [target/uml]
 set -eu
+kernels="checked plain"
+[ "${TERN_TEST_KMOD:-}" != times ] || kernels=plain
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-place=$root/target/uml
+place=${TERN_TEST_UML:-$root/target/uml}
+mkdir -p "$place/build"
+place=$(cd "$place" && pwd)
 build=$place/build
-mkdir -p "$build"
+case $place in
+/tmp/*) echo "TERN_TEST_UML: $place is in /tmp, which the kernels see empty"; exit 2 ;;
+esac
 
 skip() {
     echo "SKIP kernel module in user-mode Linux: $*"
@@ -52,14 +59,14 @@ kernel() {
 common="-e HOSTFS -e MODULES -e MODULE_UNLOAD -e CROSS_MEMORY_ATTACH -e TMPFS -e SHMEM -e MEMFD_CREATE -e DEVTMPFS -e PROC_FS -e SYSFS
     -e FUTEX -e EPOLL -e EVENTFD -e MEMBARRIER -d WERROR -e BINFMT_ELF -e BINFMT_SCRIPT -e PRINTK -e MULTIUSER -e TTY -e BUG -e UNIX -e NET"
 # shellcheck disable=SC2086
-kernel checked defconfig $common -e USERFAULTFD -e KASAN -e KASAN_GENERIC -e KASAN_OUTLINE -e PROVE_LOCKING -e PROVE_RCU -e DEBUG_KERNEL \
+[ "$kernels" = plain ] || kernel checked defconfig $common -e USERFAULTFD -e KASAN -e KASAN_GENERIC -e KASAN_OUTLINE -e PROVE_LOCKING -e PROVE_RCU -e DEBUG_KERNEL \
     -e DEBUG_ATOMIC_SLEEP -e SLUB_DEBUG -e SLUB_DEBUG_ON -e DEBUG_LIST -e DEBUG_OBJECTS -e DEBUG_OBJECTS_WORK -e DEBUG_OBJECTS_RCU_HEAD \
     -e PAGE_POISONING -e DEBUG_VM -d EXT4_FS -d REISERFS_FS -d NETFILTER -d IPV6 -d SOUND -d WLAN
 # shellcheck disable=SC2086
 kernel plain tinyconfig $common -e 64BIT -e CC_OPTIMIZE_FOR_PERFORMANCE -d CC_OPTIMIZE_FOR_SIZE -e POSIX_TIMERS -e HIGH_RES_TIMERS \
     -e ADVISE_SYSCALLS -e KALLSYMS -e FILE_LOCKING -e BASE_FULL -e SIGNALFD -e TIMERFD -e SLUB
 
-for name in checked plain; do
+for name in $kernels; do
     rm -rf "$build/$name" && mkdir -p "$build/$name" && cp -r "$root"/kmod/* "$build/$name/"
     if ! make -C "$place/$name" M="$build/$name" ARCH=um SUBARCH=x86_64 modules > "$place/log" 2>&1; then
         cat "$place/log"
@@ -83,8 +90,6 @@ boot() {
     tail -n 30 "$build/$1.log"
     echo "0 passed, 1 failed, 0 skipped"
 }
-kernels="checked plain"
-[ "${TERN_TEST_KMOD:-}" != times ] || kernels=plain
 failed=0
 for name in $kernels; do
     boot "$name"

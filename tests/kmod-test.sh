@@ -57,7 +57,7 @@ cc -O1 -g -Wall -Wextra -Werror -I"$prefix/include" "$here/region/library.c" -o 
     -Wl,-rpath,"$prefix/lib" -ltern_region
 
 # Those of mpi4py's test modules that move data between processes.
-mpi4py="test_p2p_buf test_cco_buf test_cco_vec test_rma"
+mpi4py="test_p2p_buf test_p2p_obj test_cco_buf test_cco_vec test_rma test_rma_nb test_win test_util_pkl5"
 case ${TERN_TEST_KMOD:-} in
 deep)
     python=$("$here/mpi4py-build.sh" "$prefix")

@@ -300,23 +300,29 @@ static void generation(void)
     REFUSED(mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED ? -1 : 0, EACCES);
 }
 
-/* A fork may end a region of huge pages, which it splits. Then the word tells so, and the region declared next is right. */
+/* A fork may end a region of huge pages, which it splits, and so may munmap of memory in the same page. Then the word tells so, and the
+ * region declared next is right. */
 static void huge_pages(void)
 {
     int fd = device();
-    size_t huge = 2UL << 20;
+    size_t huge = 2UL << 20, half = huge / 2;
     const volatile uint32_t *word = words(fd);
     char *own = (char *)(((uintptr_t)memory(3 * huge) + huge - 1) & -huge), got[1];
     struct tern_create made;
     CHECK(madvise(own, 2 * huge, MADV_HUGEPAGE) == 0);
-    for (int i = 0; i < 2; i++) {
-        memset(own, 1, 2 * huge);
-        CHECK(create(fd, own, 2 * huge, TERN_READ | TERN_WRITE, 0, &made) == 0);
-        pid_t pid = child();
-        if (pid == 0) _exit(0);
-        ended_well(pid);
-        memset(own, 2, 2 * huge);
-        int result = read_region(fd, got, made.cookie, huge + 1, 1);
+    for (int i = 0; i < 4; i++) {
+        size_t len = i < 2 ? 2 * huge : half;
+        memset(own, 1, len);
+        CHECK(create(fd, own, len, TERN_READ | TERN_WRITE, 0, &made) == 0);
+        if (i < 2) {
+            pid_t pid = child();
+            if (pid == 0) _exit(0);
+            ended_well(pid);
+        } else {
+            CHECK(munmap(own + half + (size_t)(i - 2) * PAGE, PAGE) == 0);
+        }
+        memset(own, 2, len);
+        int result = read_region(fd, got, made.cookie, half + 1 - PAGE, 1);
         if (word[made.word] == made.generation) CHECK(result == 0 && got[0] == 2);
         else CHECK(result == -1 && errno == ENOENT);
     }
