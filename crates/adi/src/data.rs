@@ -24,7 +24,7 @@ impl Data {
                 None => Memory::opaque(self.len()),
                 Some((at, Blocks { len, block, stride })) => {
                     let address = base.wrapping_offset(at as isize) as u64;
-                    Memory { address, len, block, stride, place: 0, key: 0 }
+                    Memory { address, len, block, stride, ..Memory::default() }
                 }
             },
         }

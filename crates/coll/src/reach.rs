@@ -34,7 +34,7 @@ fn asks_kernel(asked: Mechanism) -> bool {
 pub(crate) struct Region(Memory);
 
 impl Region {
-    pub const TOLD: usize = 48;
+    pub const TOLD: usize = Memory::WORDS;
 
     /// One run of bytes.
     pub fn dense(place: u64, address: u64, len: usize) -> Region {
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_region_in_blocks_is_its_runs() {
-        let region = Region(Memory { address: 1000, len: 24, block: 8, stride: 100, place: 0, key: 0 });
+        let region = Region(Memory { address: 1000, len: 24, block: 8, stride: 100, ..Memory::default() });
         assert_eq!(region.runs(0, 24).collect::<Vec<_>>(), [(0, 8), (100, 8), (200, 8)]);
         assert_eq!(region.runs(6, 11).collect::<Vec<_>>(), [(6, 2), (100, 8), (200, 1)]);
     }

@@ -27,6 +27,9 @@ pub struct Memory {
     pub place: u64,
     /// What a peer on another node shows to reach it (an rkey); 0: it is not registered.
     pub key: u64,
+    /// The kernel module's name for the region that begins where this memory does ([`Memory::span`]) and has all of it, for a peer on
+    /// this node; 0: it has none.
+    pub cookie: u64,
 }
 
 impl Memory {
@@ -66,24 +69,25 @@ impl Memory {
     }
 
     /// Bytes of [`Memory::encode`].
-    pub const WORDS: usize = 48;
+    pub const WORDS: usize = 56;
 
-    /// As six words, for a packet.
+    /// As seven words, for a packet.
     pub fn encode(&self) -> [u8; Memory::WORDS] {
         let mut bytes = [0; Memory::WORDS];
-        let words = [self.address, self.len, self.block, self.stride as u64, self.place, self.key];
+        let words = [self.address, self.len, self.block, self.stride as u64, self.place, self.key, self.cookie];
         for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
             to.copy_from_slice(&word.to_le_bytes());
         }
         bytes
     }
 
-    /// The reverse; `None` when there are not six words, or no memory can lie as they say.
+    /// The reverse; `None` when there are not seven words, or no memory can lie as they say.
     pub fn decode(bytes: &[u8]) -> Option<Memory> {
         let bytes: &[u8; Memory::WORDS] = bytes.try_into().ok()?;
         let word = |at: usize| crate::word::<8>(bytes, at * 8);
-        let [address, len, block, stride, place, key] = [0, 1, 2, 3, 4, 5].map(|at| u64::from_le_bytes(word(at)));
-        let memory = Memory { address, len, block, stride: stride as i64, place, key };
+        let words = [0, 1, 2, 3, 4, 5, 6].map(|at| u64::from_le_bytes(word(at)));
+        let [address, len, block, stride, place, key, cookie] = words;
+        let memory = Memory { address, len, block, stride: stride as i64, place, key, cookie };
         memory.can_be().then_some(memory)
     }
 
@@ -149,15 +153,15 @@ mod tests {
 
     #[test]
     fn memory_survives_a_packet() {
-        let memory = Memory { address: 9, len: 6, block: 3, stride: -4, place: 1 << 63, key: 5 };
+        let memory = Memory { address: 9, len: 6, block: 3, stride: -4, place: 1 << 63, key: 5, cookie: u64::MAX - 1 };
         assert_eq!(Memory::decode(&memory.encode()), Some(memory));
-        assert_eq!(Memory::decode(&[0; 47]), None);
+        assert_eq!(Memory::decode(&[0; Memory::WORDS - 1]), None);
         assert_eq!(Memory::decode(&Memory::opaque(7).encode()), Some(Memory::opaque(7)));
     }
 
     #[test]
     fn memory_beyond_all_addresses_is_refused() {
-        let memory = Memory { address: 8, len: 6, block: 3, stride: -4, place: 0, key: 5 };
+        let memory = Memory { address: 8, len: 6, block: 3, stride: -4, place: 0, key: 5, cookie: 6 };
         for wrong in [
             Memory { address: 3, ..memory },
             Memory { address: u64::MAX - 2, ..memory },
@@ -175,7 +179,7 @@ mod tests {
     fn any_words_are_read() {
         const WORDS: [u64; 8] = [0, 1, 2, 1 << 32, 1 << 62, 1 << 63, u64::MAX - 1, u64::MAX];
         for number in 0..WORDS.len().pow(6) {
-            let words: Vec<u64> = (0..6).map(|at| WORDS[number >> (3 * at) & 7]).collect();
+            let words: Vec<u64> = (0..6).map(|at| WORDS[number >> (3 * at) & 7]).chain([7]).collect();
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
             if let Some(memory) = Memory::decode(&bytes) {
                 memory.span();

@@ -30,6 +30,11 @@ pub trait SingleCopy {
         self.locate(peer, memory, quiet)
     }
 
+    /// Own memory as a request to send tells it to `peer`: with the kernel module's name for it, where that copies.
+    fn named(&self, _peer: u32, memory: Memory) -> Memory {
+        memory
+    }
+
     /// Says that the transfer is over for which [`SingleCopy::locate`] gave memory with a key.
     fn release(&self, _memory: &Memory) {}
 

@@ -84,8 +84,10 @@ const COPY: c_ulong = number(3, 4, size_of::<Between>());
 pub struct Declared {
     /// What peers name it by.
     pub cookie: u64,
-    word: u32,
-    generation: u32,
+    /// Number of the word that says whether the memory is still the same.
+    pub word: u32,
+    /// The value of that word while it is.
+    pub generation: u32,
 }
 
 /// An open of the device.

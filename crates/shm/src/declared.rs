@@ -1,31 +1,63 @@
-//! Memory that processes have declared to the kernel module: each tells its regions in the segment, where peers find them by
-//! address. A request to send names memory as it does without the module.
+//! Memory that processes have declared to the kernel module. A request to send tells the cookie of its memory, and so does a published
+//! receive. Memory that peers may be at for longer, of windows and collectives, is told in the segment, where they find it by
+//! address.
+
+#[cfg(test)]
+mod standin;
+mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::directory::{Directory, REGIONS};
 use crate::segment::Segment;
 use std::cell::RefCell;
-use std::ops::Range;
+use table::{Calls, Table};
 use tern_counters as counters;
-use tern_device::Direction;
+use tern_device::{Direction, Memory};
 use tern_region::Run;
 use tern_region::cma::{Beacon, Failed, Why};
-use tern_region::module::{self, Module};
+use tern_region::module::Module;
 
-/// A region of this process.
-struct Region {
-    range: Range<u64>,
-    declared: module::Declared,
-    /// When it was used last.
-    used: u64,
-    /// Not to be given up for another one.
-    kept: u32,
+/// By what the module knows memory of a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// Its owner has told no cookie.
+    None,
+    /// The region of this cookie, which begins at this address.
+    Cookie(u64, u64),
+    /// It is exposed for longer than one message, and is looked for among what is.
+    Exposed,
+}
+
+impl Name {
+    /// That of memory that a peer has told.
+    pub fn of(memory: &Memory) -> Name {
+        match memory.cookie {
+            0 => Name::None,
+            cookie => Name::Cookie(cookie, start(memory)),
+        }
+    }
+}
+
+/// The lowest address.
+fn start(memory: &Memory) -> u64 {
+    memory.address.wrapping_add_signed(memory.span().0)
+}
+
+/// Memory that peers find in the segment.
+struct Exposed {
+    start: u64,
+    len: u64,
+    cookie: u64,
+    /// So often it was exposed.
+    times: u32,
 }
 
 /// What this process has declared, and how it reaches what others have.
-pub struct Declarations {
-    module: Module,
-    regions: RefCell<[Option<Region>; REGIONS]>,
-    clock: std::cell::Cell<u64>,
+pub struct Declarations<M: Calls = Module> {
+    module: M,
+    table: RefCell<Table>,
+    exposed: RefCell<[Option<Exposed>; REGIONS]>,
     /// Of all processes of the node.
     directories: Vec<*const Directory>,
     me: usize,
@@ -47,11 +79,17 @@ impl Declarations {
             }
         };
         let directories = (0..segment.geometry.processes).map(|process| &raw const segment.process(process).declared);
-        let directories = directories.collect();
-        let regions = RefCell::new([const { None }; REGIONS]);
-        let declarations = Declarations { module, regions, clock: Default::default(), directories, me: me as usize };
-        declarations.declare(beacon.address(), size_of::<Beacon>() as u64, true);
+        let declarations = Declarations::new(module, directories.collect(), me as usize);
+        declarations.expose(beacon.address(), size_of::<Beacon>() as u64);
         Some(declarations)
+    }
+}
+
+impl<M: Calls> Declarations<M> {
+    /// The directories outlive the value.
+    fn new(module: M, directories: Vec<*const Directory>, me: usize) -> Declarations<M> {
+        let exposed = RefCell::new([const { None }; REGIONS]);
+        Declarations { module, table: RefCell::default(), exposed, directories, me }
     }
 
     fn directory(&self, process: usize) -> &Directory {
@@ -59,85 +97,40 @@ impl Declarations {
         unsafe { &*self.directories[process] }
     }
 
-    /// Declares private memory of this process for all peers, if it is not; `keep`: until [`Declarations::end`]. Where the module
-    /// cannot take it, peers do not find it.
-    pub fn declare(&self, start: u64, len: u64, keep: bool) {
-        if len == 0 || start.checked_add(len).is_none() {
+    /// Own memory, which is not opaque, with the cookie of its region. Where the module cannot take it, without one.
+    pub fn named(&self, memory: &Memory) -> Memory {
+        let (start, (_, len)) = (start(memory), memory.span());
+        let cookie = self.table.borrow_mut().declare(&self.module, start, len);
+        Memory { cookie: cookie.unwrap_or(0), ..*memory }
+    }
+
+    /// Declares private memory of this process for all peers, until [`Declarations::cover`]. Where the module cannot take it, or too
+    /// much is exposed, peers do not find it.
+    pub fn expose(&self, start: u64, len: u64) {
+        let mut exposed = self.exposed.borrow_mut();
+        if let Some(known) = exposed.iter_mut().flatten().find(|known| (known.start, known.len) == (start, len)) {
+            known.times += 1;
             return;
         }
-        let mut regions = self.regions.borrow_mut();
-        let now = self.clock.get() + 1;
-        self.clock.set(now);
-        let range = start..start + len;
-        for at in 0..REGIONS {
-            let Some(region) = &mut regions[at] else { continue };
-            if !self.module.is_current(&region.declared) {
-                // The memory was unmapped, or somebody else's was that has the same word.
-                self.give_up(at, &mut regions[at]);
-            } else if region.range.start <= range.start && range.end <= region.range.end {
-                region.used = now;
-                region.kept += u32::from(keep);
-                return;
-            }
-        }
-        let Some(at) = self.room(&mut regions) else { return };
-        let Some(declared) = self.create(&mut regions, start, len) else { return };
-        self.directory(self.me).tell(at, start, len, declared.cookie);
-        regions[at] = Some(Region { range, declared, used: now, kept: u32::from(keep) });
+        let Some(at) = exposed.iter().position(Option::is_none) else { return };
+        let Some((cookie, room)) = self.table.borrow_mut().keep(&self.module, start, len) else { return };
+        exposed[at] = Some(Exposed { start, len, cookie, times: 1 });
+        // All of the region: a peer may be at this memory and what lies behind it, which is exposed apart, in one copy.
+        self.directory(self.me).tell(at, start, room, cookie);
     }
 
-    /// Ends what [`Declarations::declare`] keeps. The memory may be the program's from now on.
-    pub fn end(&self, start: u64, len: u64) {
-        let mut regions = self.regions.borrow_mut();
-        let held = |region: &&mut Option<Region>| {
-            let has = |range: &Range<u64>| range.start <= start && start + len <= range.end;
-            region.as_ref().is_some_and(|region| region.kept > 0 && has(&region.range))
-        };
-        if let Some(Some(region)) = regions.iter_mut().find(held) {
-            region.kept -= 1;
-        }
-    }
-
-    /// A free place, or that of the region which was used longest ago.
-    fn room(&self, regions: &mut [Option<Region>; REGIONS]) -> Option<usize> {
-        if let Some(at) = regions.iter().position(Option::is_none) {
-            return Some(at);
-        }
-        let at = self.oldest(regions)?;
-        self.give_up(at, &mut regions[at]);
-        Some(at)
-    }
-
-    fn oldest(&self, regions: &[Option<Region>; REGIONS]) -> Option<usize> {
-        let free = |at: &usize| regions[*at].as_ref().is_some_and(|region| region.kept == 0);
-        (0..REGIONS).filter(free).min_by_key(|&at| regions[at].as_ref().map(|region| region.used))
-    }
-
-    fn give_up(&self, at: usize, region: &mut Option<Region>) {
-        self.directory(self.me).tell(at, 0, 0, 0);
-        if let Some(region) = region.take() {
-            self.module.destroy(region.declared);
-        }
-    }
-
-    /// Memory that the program cannot write is for reading alone. When no more may be pinned, older regions go.
-    fn create(&self, regions: &mut [Option<Region>; REGIONS], start: u64, len: u64) -> Option<module::Declared> {
-        let segment = [Run::new(start as *const u8, len as usize)];
-        let mut protection = module::READ | module::WRITE;
-        loop {
-            match self.module.create(&segment, protection) {
-                Ok(declared) => {
-                    counters::MODULE_REGIONS.add(1);
-                    return Some(declared);
-                }
-                Err(libc::EFAULT) if protection != module::READ => protection = module::READ,
-                Err(libc::ENOMEM | libc::EMFILE) => {
-                    let at = self.oldest(regions)?;
-                    self.give_up(at, &mut regions[at]);
-                }
-                Err(libc::EAGAIN | libc::EINTR) => {}
-                Err(_) => return None,
-            }
+    /// Ends what [`Declarations::expose`] began. The memory may be the program's from now on.
+    pub fn cover(&self, start: u64, len: u64) {
+        let mut exposed = self.exposed.borrow_mut();
+        let is_it =
+            |known: &Option<Exposed>| known.as_ref().is_some_and(|known| (known.start, known.len) == (start, len));
+        let Some(at) = exposed.iter().position(is_it) else { return };
+        let Some(known) = &mut exposed[at] else { return };
+        known.times -= 1;
+        if known.times == 0 {
+            self.directory(self.me).tell(at, 0, 0, 0);
+            self.table.borrow_mut().end(start, known.cookie);
+            exposed[at] = None;
         }
     }
 
@@ -146,8 +139,9 @@ impl Declarations {
     ///
     /// # Safety
     /// As for [`Module::read`] or [`Module::write`].
-    pub unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> Option<usize> {
-        let directory = self.directory(peer as usize);
+    pub unsafe fn copy(
+        &self, peer: u32, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
+    ) -> Option<usize> {
         let mut rest = Rest { runs: own, done: 0 };
         let mut moved = 0;
         let mut part = Vec::with_capacity(own.len().min(16));
@@ -158,17 +152,17 @@ impl Declarations {
             if len == 0 {
                 break;
             }
-            // What has ended meanwhile may be declared again in another place.
-            let done = directory.find(&Run { len, ..*run }).any(|(cookie, offset)| {
-                // SAFETY: contract of this function.
-                let result = unsafe {
-                    match direction {
-                        Direction::Get => self.module.read(cookie, offset, &part),
-                        Direction::Put => self.module.write(cookie, offset, &part),
-                    }
-                };
-                result == Ok(len)
-            });
+            // SAFETY: contract of this function.
+            let copies = |cookie, offset| unsafe { self.call(cookie, offset, &part, direction) } == Ok(len);
+            let done = match name {
+                Name::None => false,
+                Name::Cookie(cookie, start) => copies(cookie, (run.at as u64).wrapping_sub(start)),
+                // What has ended meanwhile may be declared again in another place.
+                Name::Exposed => {
+                    let directory = self.directory(peer as usize);
+                    directory.find(&Run { len, ..*run }).any(|(cookie, offset)| copies(cookie, offset))
+                }
+            };
             if !done {
                 counters::MODULE_MISSED.add(1);
                 return None;
@@ -179,12 +173,24 @@ impl Declarations {
         Some(moved)
     }
 
+    /// # Safety
+    /// As for [`Module::read`] or [`Module::write`].
+    unsafe fn call(&self, cookie: u64, offset: u64, own: &[Run], direction: Direction) -> Result<usize, Failed> {
+        // SAFETY: contract of this function.
+        unsafe {
+            match direction {
+                Direction::Get => self.module.read(cookie, offset, own),
+                Direction::Put => self.module.write(cookie, offset, own),
+            }
+        }
+    }
+
     /// Proves that the module reaches the process which has this beacon ([`tern_region::cma::probe`]).
     pub fn probe(&self, peer: u32, address: u64, nonce: u64) -> bool {
         let missing = Failed { why: Why::Other, errno: libc::ENOENT, moved: 0 };
         let by = |direction, own: &[Run], theirs: &[Run]| {
             // SAFETY: `probe_by` gives words of its own and those of a beacon.
-            unsafe { self.copy(peer, own, theirs, direction) }.ok_or(missing)
+            unsafe { self.copy(peer, own, (theirs, Name::Exposed), direction) }.ok_or(missing)
         };
         let (get, put) = (
             |own: &[Run], theirs: &[Run]| by(Direction::Get, own, theirs),
@@ -216,26 +222,5 @@ impl Rest<'_> {
                 self.done = 0;
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_are_cut_where_runs_end() {
-        let run = |at: usize, len| Run::new(at as *const u8, len);
-        let own = [run(100, 10), run(200, 0), run(300, 5)];
-        let mut rest = Rest { runs: &own, done: 0 };
-        let mut take = |len| {
-            let mut part = Vec::new();
-            rest.take(len, &mut part);
-            part
-        };
-        assert_eq!(take(4), [run(100, 4)]);
-        assert_eq!(take(8), [run(104, 6), run(300, 2)]);
-        assert_eq!(take(9), [run(302, 3)]);
-        assert_eq!(take(1), []);
     }
 }

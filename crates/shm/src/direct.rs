@@ -96,6 +96,7 @@ impl TupleQueue for Shm {
         }
         let forks = self.direct.access.keep_forks_out();
         let memory = if forks.is_some() { self.direct.access.look_again(memory) } else { *memory };
+        let memory = self.direct.access.named(&memory);
         let receive = Published { key: *key, receiver, target: memory };
         let order = self.direct.order.get();
         let slot = self.own_posted(peer).publish(&receive, order, seen)?;
@@ -238,6 +239,10 @@ impl SingleCopy for Shm {
         } else {
             self.direct.access.locate(memory, quiet, purpose, self.placement(peer))
         }
+    }
+
+    fn named(&self, peer: u32, memory: Memory) -> Memory {
+        if self.is_home(peer) { self.direct.access.named(&memory) } else { memory }
     }
 
     fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {

@@ -1,4 +1,4 @@
-//! The regions of kernel memory that a process tells its peers, in its block of the segment.
+//! The regions of the kernel module that a process exposes for longer than one message, in its block of the segment.
 
 use crate::sync::{AtomicU64, Ordering, fence};
 use tern_region::Run;
@@ -48,6 +48,17 @@ impl Spot {
 pub struct Directory([Spot; REGIONS]);
 
 impl Directory {
+    /// One outside a segment.
+    #[cfg(test)]
+    pub fn new() -> Directory {
+        Directory(std::array::from_fn(|_| Spot {
+            version: AtomicU64::new(0),
+            start: AtomicU64::new(0),
+            len: AtomicU64::new(0),
+            cookie: AtomicU64::new(0),
+        }))
+    }
+
     /// Writes region `at` of the owner, which alone may do so; cookie 0: there is none any more.
     pub fn tell(&self, at: usize, start: u64, len: u64, cookie: u64) {
         self.0[at].store(start, len, cookie);
@@ -68,12 +79,7 @@ mod tests {
     use super::*;
 
     fn directory() -> Directory {
-        Directory(std::array::from_fn(|_| Spot {
-            version: AtomicU64::new(0),
-            start: AtomicU64::new(0),
-            len: AtomicU64::new(0),
-            cookie: AtomicU64::new(0),
-        }))
+        Directory::new()
     }
 
     fn found(directory: &Directory, at: u64, len: usize) -> Vec<(u64, u64)> {

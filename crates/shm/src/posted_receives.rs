@@ -103,7 +103,7 @@ impl PostedReceives {
         let Key { context, source, tag } = receive.key;
         slot.key[0].store(context as u64 | (tag as u32 as u64) << 32, Ordering::Relaxed);
         slot.key[1].store(source as u32 as u64 | (receive.receiver as u64) << 32, Ordering::Relaxed);
-        slot.target.store(&receive.target);
+        slot.set_target(&receive.target);
         self.raise(seen);
         let word = Word::new(Stage::Open, mark(&receive.key), order);
         // Release: pairs with the acquire in `word`.
@@ -117,7 +117,7 @@ impl PostedReceives {
         let index = self.free_slot()?;
         let slot = self.slot(index);
         slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
-        slot.target.store(&receive.target);
+        slot.set_target(&receive.target);
         let word = Word::new(Stage::Claimed, 0, order).joint();
         self.share(index, word, source, source.len, lies, false);
         Some(index)
@@ -175,7 +175,7 @@ impl PostedReceives {
     /// Opens a receive again that was held, and that lies in private memory now.
     pub fn reopen(&self, slot: u32) {
         let at = self.slot(slot);
-        at.target.store(&Memory { place: 0, ..at.target.load() });
+        at.set_target(&Memory { place: 0, ..at.target() });
         // Release: pairs with the acquire in `word`.
         self.words[slot as usize].store(self.word(slot).with(Stage::Open).0, Ordering::Release);
     }
@@ -236,7 +236,7 @@ impl PostedReceives {
 
     /// What the slot says; only valid once it is claimed with the word that was seen.
     pub fn target(&self, slot: u32) -> Memory {
-        self.slot(slot).target.load()
+        self.slot(slot).target()
     }
 
     /// Claims an open receive; false when the receiver has won it back.
@@ -244,9 +244,10 @@ impl PostedReceives {
         self.swap(slot, word, Stage::Claimed)
     }
 
-    /// Offers a claimed receive to both sides, to copy from `source`; its word from now on.
-    /// `begun`: who offers it begins with the first chunk.
+    /// Offers a claimed receive to both sides, to copy from `source`; its word from now on. Memory without a place is the kernel's to
+    /// copy. `begun`: who offers it begins with the first chunk.
     pub fn share(&self, slot: u32, word: Word, source: &Memory, size: u64, lies: Target, begun: bool) -> Word {
+        let word = if source.place == 0 { word.by_kernel() } else { word };
         self.slot(slot).share(word, source, begun);
         self.set(slot, word.to(lies), Stage::Shared, size)
     }
@@ -278,20 +279,20 @@ impl PostedReceives {
         self.word(slot) == word
     }
 
-    /// The sender's side of a shared slot.
-    pub fn source(&self, slot: u32) -> Memory {
-        self.slot(slot).source()
+    /// The sender's side of a slot that was shared as `word`.
+    pub fn source(&self, slot: u32, word: Word) -> Memory {
+        self.slot(slot).source(word)
     }
 
     /// The length of the message that has filled a slot.
     pub fn size(&self, slot: u32) -> u64 {
         let at = self.slot(slot);
-        if self.word(slot).fits() { at.target.len() } else { at.size.load(Ordering::Relaxed) }
+        if self.word(slot).fits() { at.target_len() } else { at.size.load(Ordering::Relaxed) }
     }
 
     fn set(&self, slot: u32, word: Word, stage: Stage, size: u64) -> Word {
         let at = self.slot(slot);
-        let fits = size == at.target.len();
+        let fits = size == at.target_len();
         if !fits {
             // A store takes this line from the receiver, and its neighbour with it, which the receiver reads.
             at.size.store(size, Ordering::Relaxed);

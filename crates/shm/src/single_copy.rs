@@ -1,7 +1,7 @@
 //! How this process reaches the memory of its peers: through the node's shared file, or by the
 //! kernel.
 
-use crate::declared::Declarations;
+use crate::declared::{Declarations, Name};
 use crate::memcheck;
 use crate::segment::{Node, Process, Segment};
 use std::cell::{Cell, RefCell};
@@ -161,10 +161,16 @@ impl RegionAccess {
             self.exposed.quiet.set(quiet);
             self.promoter.borrow_mut().used_for(start, len as usize, memory.len as usize, way(placement, purpose))
         });
-        if let Some(declarations) = &self.declarations {
-            declarations.declare(start as u64, len, false);
-        }
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
+    }
+
+    /// Own memory with the name that the kernel module gives it, where that copies.
+    #[inline]
+    pub fn named(&self, memory: &Memory) -> Memory {
+        match &self.declarations {
+            Some(declarations) if !memory.is_opaque() => declarations.named(memory),
+            _ => *memory,
+        }
     }
 
     /// The place that dense memory had when that was last found out. Counts as a use of it where that is sure.
@@ -245,7 +251,7 @@ impl RegionAccess {
         self.exposed.quiet.set(false);
         self.promoter.borrow_mut().settle(memory, len);
         if let Some(declarations) = &self.declarations {
-            declarations.declare(memory as u64, len as u64, true);
+            declarations.expose(memory as u64, len as u64);
         }
     }
 
@@ -257,7 +263,7 @@ impl RegionAccess {
             windows.swap_remove(at);
         }
         if let Some(declarations) = &self.declarations {
-            declarations.end(memory as u64, len as u64);
+            declarations.cover(memory as u64, len as u64);
         }
     }
 
@@ -338,7 +344,7 @@ impl RegionAccess {
         let Some(pid) = self.kernel[peer as usize].get().peer() else { return false };
         let (own, theirs) = (as_runs(own), as_runs(theirs));
         // SAFETY: contract of this function.
-        let result = unsafe { self.by_kernel(peer, pid, own, theirs, direction) };
+        let result = unsafe { self.by_kernel(peer, pid, own, (theirs, Name::Exposed), direction) };
         match result {
             Ok(moved) => moved == own.iter().map(|run| run.len).sum(),
             Err(failed) => {
@@ -351,17 +357,17 @@ impl RegionAccess {
         }
     }
 
-    /// Copies by the module what the peer has declared to it, anything else by process number.
+    /// Copies by the module what the peer has declared to it, and tells the name of, or exposes; anything else by process number.
     ///
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
     #[inline]
     unsafe fn by_kernel(
-        &self, peer: u32, pid: Pid, own: &[Run], theirs: &[Run], direction: Direction,
+        &self, peer: u32, pid: Pid, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
     ) -> Result<usize, Failed> {
         if let Some(declarations) = &self.declarations
             // SAFETY: contract of this function.
-            && let Some(moved) = unsafe { declarations.copy(peer, own, theirs, direction) }
+            && let Some(moved) = unsafe { declarations.copy(peer, own, (theirs, name), direction) }
         {
             return Ok(moved);
         }
@@ -423,16 +429,16 @@ impl RegionAccess {
     pub fn write(&self, peer: u32, own: &Memory, theirs: &Memory) -> bool {
         // SAFETY: own memory is the program's, valid while it sends; the peer has declared its own
         // for this message.
-        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe {
-            self.by_kernel(peer, pid, own, theirs, Direction::Put)
+        self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
+            self.by_kernel(peer, pid, own, (runs, Name::of(theirs)), Direction::Put)
         })
     }
 
     /// Copies memory of `peer` into own memory by the kernel, otherwise as [`RegionAccess::write`].
     pub fn read(&self, peer: u32, theirs: &Memory, own: &Memory) -> bool {
         // SAFETY: own memory is the program's, which it leaves to the receive.
-        self.transfer(peer, own, theirs, |pid, own, theirs| unsafe {
-            self.by_kernel(peer, pid, own, theirs, Direction::Get)
+        self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
+            self.by_kernel(peer, pid, own, (runs, Name::of(theirs)), Direction::Get)
         })
     }
 
@@ -441,14 +447,18 @@ impl RegionAccess {
     pub fn write_part(&self, peer: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `write`.
-        self.move_runs(peer, len, |pid| unsafe { self.by_kernel(peer, pid, &part(own), &part(theirs), Direction::Put) })
+        self.move_runs(peer, len, |pid| unsafe {
+            self.by_kernel(peer, pid, &part(own), (&part(theirs), Name::of(theirs)), Direction::Put)
+        })
     }
 
     /// Copies a part of the memory of `peer` into own memory, otherwise as [`RegionAccess::write_part`].
     pub fn read_part(&self, peer: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `read`.
-        self.move_runs(peer, len, |pid| unsafe { self.by_kernel(peer, pid, &part(own), &part(theirs), Direction::Get) })
+        self.move_runs(peer, len, |pid| unsafe {
+            self.by_kernel(peer, pid, &part(own), (&part(theirs), Name::of(theirs)), Direction::Get)
+        })
     }
 
     /// As [`RegionAccess::read_part`], from a process that the kernel is known to reach, by a thread that may not be the one inside the

@@ -119,7 +119,7 @@ impl Unconfirmed {
 mod tests {
     use super::*;
 
-    const SOURCE: Memory = Memory { address: 64, len: 100, block: 100, stride: 0, place: 64, key: 0 };
+    const SOURCE: Memory = Memory { address: 64, len: 100, block: 100, stride: 0, place: 64, key: 0, cookie: 0 };
 
     #[test]
     fn a_receive_that_has_copied_waits_for_the_word() {

@@ -84,6 +84,7 @@ impl State {
         counters::SENT_RENDEZVOUS_BYTES.add(size);
         let request = self.requests.start_send(to, tuple, data);
         self.rendezvous.keep_located(request, &memory);
+        let memory = self.mcm.direct().map_or(memory, |direct| direct.named(to, memory));
         let sender = Synchronous { request, mark: self.call.mark };
         let header = Packet::Rts { tuple, size, sender, flags }.encode();
         self.send_or_queue(to, Outgoing::Located(header, memory));

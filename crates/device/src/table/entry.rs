@@ -60,7 +60,7 @@ impl Entry {
         if sum != check(&words[..ENTRY - 1]) {
             return None;
         }
-        let target = Memory { address, len, block, stride: stride as i64, place: 0, key };
+        let target = Memory { address, len, block, stride: stride as i64, place: 0, key, cookie: 0 };
         let key = Key { context: first as u32, source: who as u32 as i32, tag: (first >> 32) as i32 };
         Some(Entry { key, receiver: (who >> 32) as u32, target, order: numbers as u32, seen: (numbers >> 32) as u32 })
     }

@@ -4,7 +4,7 @@ use crate::{Key, Memory};
 const KEY: Key = Key { context: 3, source: -1, tag: -11 };
 
 fn entry() -> Entry {
-    let target = Memory { address: 1, len: 2, block: 3, stride: -4, place: 0, key: 5 };
+    let target = Memory { address: 1, len: 2, block: 3, stride: -4, place: 0, key: 5, cookie: 0 };
     Entry { key: KEY, receiver: 6, target, order: u32::MAX, seen: 7 }
 }
 

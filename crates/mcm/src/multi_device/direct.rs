@@ -148,6 +148,13 @@ impl SingleCopy for MultiDevice {
         }
     }
 
+    fn named(&self, peer: u32, memory: Memory) -> Memory {
+        match self.way(peer) {
+            Way::Shm(peer) => self.shm.named(peer, memory),
+            Way::Network | Way::Far => memory,
+        }
+    }
+
     fn release(&self, memory: &Memory) {
         // Only a network gives keys.
         if let Some(network) = self.network.direct() {

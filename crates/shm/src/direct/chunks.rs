@@ -33,11 +33,6 @@ pub fn by_kernel(source: &Memory) -> Memory {
     Memory { place: 0, ..*source }
 }
 
-/// Both sides have the kernel copy between these two, as they stand in the slot of their transfer.
-fn is_by_kernel(source: &Memory, target: &Memory) -> bool {
-    source.place == 0 || target.place == 0
-}
-
 /// From so many bytes on it is found out whether the target of a message is in a cache: in one, copies that pass the caches
 /// take a third longer at this length, and no longer from 256 KiB on; in none, two thirds of the time.
 const LONG: u64 = 64 << 10;
@@ -77,9 +72,9 @@ impl Shm {
         }
     }
 
-    /// How this process can get at `theirs`, memory of `peer`, in the transfer of a slot, if it can.
-    fn way_to(&self, peer: u32, posted: &PostedReceives, slot: u32, theirs: &Memory) -> Option<Way> {
-        match is_by_kernel(&posted.source(slot), &posted.target(slot)) {
+    /// How this process can get at `theirs`, memory of `peer`, in the transfer that was seen at `word`, if it can.
+    fn way_to(&self, peer: u32, word: Word, theirs: &Memory) -> Option<Way> {
+        match word.is_by_kernel() {
             true => self.direct.access.kernel_copies_now(peer, self.segment.process(peer)).then_some(Way::Kernel),
             false => self.direct.access.view(theirs).map(Way::View),
         }
@@ -87,7 +82,7 @@ impl Shm {
 
     /// The sender's share of a copy by both sides. `begun`: the first chunk is its own.
     pub(super) fn copy_out(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word, begun: bool) -> Share {
-        let Some(way) = self.way_to(peer, posted, slot, &posted.target(slot)) else {
+        let Some(way) = self.way_to(peer, word, &posted.target(slot)) else {
             if begun {
                 posted.slot(slot).give_back(false);
             }
@@ -106,8 +101,8 @@ impl Shm {
 
     /// The receiver's share; true when it has copied the last chunk.
     pub(super) fn copy_in(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) -> bool {
-        let Some(way) = self.way_to(peer, posted, slot, &posted.source(slot)) else {
-            if is_by_kernel(&posted.source(slot), &posted.target(slot)) {
+        let Some(way) = self.way_to(peer, word, &posted.source(slot, word)) else {
+            if word.is_by_kernel() {
                 posted.slot(slot).refuse();
             }
             return false;
@@ -128,8 +123,7 @@ impl Shm {
 
     /// The receiver's share, by a thread that may not be the one inside the library.
     pub(super) fn help_anywhere(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) {
-        let (source, target) = (posted.source(slot), posted.target(slot));
-        let share = match is_by_kernel(&source, &target) {
+        let share = match word.is_by_kernel() {
             true => {
                 let Some((pid, ..)) = self.segment.process(peer).introduction() else { return };
                 let share = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
@@ -141,6 +135,7 @@ impl Shm {
                 share
             }
             false => {
+                let source = posted.source(slot, word);
                 let (low, len) = source.span();
                 let Some(view) = self.direct.access.map(source.place.wrapping_add_signed(low), len as usize) else {
                     return;
@@ -169,8 +164,8 @@ impl Shm {
         &self, posted: &PostedReceives, slot: u32, word: Word, back: bool, mut first: Option<u32>,
         copy: impl Fn(&Memory, &Memory, u64, u64) -> bool,
     ) -> Share {
-        let (source, target) = (posted.source(slot), posted.target(slot));
-        let by_kernel = is_by_kernel(&source, &target);
+        let (source, target) = (posted.source(slot, word), posted.target(slot));
+        let by_kernel = word.is_by_kernel();
         let begun = if by_kernel && word.is_joint() { PROOF } else { 0 };
         let len = source.len.min(target.len) - begun;
         let chunk_len = chunk(len, by_kernel);

@@ -225,7 +225,8 @@ impl Shm {
             Way::KernelBoth => {
                 counters::KERNEL.add(1);
                 counters::KERNEL_BYTES.add(len);
-                word = posted.share(slot, word, &by_kernel(source), source.len, Target::Soon, true);
+                let source = by_kernel(&self.direct.access.named(source));
+                word = posted.share(slot, word, &source, source.len, Target::Soon, true);
                 self.copy_out(peer, posted, slot, word, true)
             }
             Way::Stream | Way::Packets => return Filled::Not,

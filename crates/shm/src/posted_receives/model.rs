@@ -188,7 +188,7 @@ fn shared_chunks_are_copied_once() {
             assert_eq!(posted.word(slot).target(), Target::Later);
             let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0)]);
             let work = move |back: bool, posted: &PostedReceives, copies: &[AtomicU32; 3]| {
-                assert_eq!(posted.source(slot).address, 5);
+                assert_eq!(posted.source(slot, word).address, 5);
                 let at = posted.slot(slot);
                 let mut first = (begun && !back).then_some(0);
                 let mut finished = false;

@@ -4,34 +4,35 @@ use super::word::Word;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use tern_device::Memory;
 
-/// Memory as five words that both sides may look at at any time.
+/// Memory as five words that both sides may look at at any time. The fifth is its place, or its cookie.
 #[repr(C)]
 #[derive(Default)]
-pub(super) struct SharedMemory([AtomicU64; 5]);
+struct SharedMemory([AtomicU64; 5]);
 
 impl SharedMemory {
     // Relaxed, all of them: the slot's word orders them for whoever has a part in the transfer. The fences are for one who
     // comes to a transfer that is over: what it finds of the next one here, it finds after the end of the first.
-    pub(super) fn store(&self, memory: &Memory) {
+    fn store(&self, memory: &Memory, fifth: u64) {
         // Release: pairs with the acquire in `load`.
         fence(Ordering::Release);
-        let words = [memory.address, memory.len, memory.block, memory.stride as u64, memory.place];
+        let words = [memory.address, memory.len, memory.block, memory.stride as u64, fifth];
         for (to, word) in self.0.iter().zip(words) {
             to.store(word, Ordering::Relaxed);
         }
     }
 
-    pub(super) fn len(&self) -> u64 {
+    fn len(&self) -> u64 {
         self.0[1].load(Ordering::Relaxed)
     }
 
-    pub(super) fn load(&self) -> Memory {
+    /// The memory, and the fifth word.
+    fn load(&self) -> (Memory, u64) {
         let word = |at: usize| self.0[at].load(Ordering::Relaxed);
-        let memory =
-            Memory { address: word(0), len: word(1), block: word(2), stride: word(3) as i64, place: word(4), key: 0 };
+        let (address, len, block, stride) = (word(0), word(1), word(2), word(3) as i64);
+        let told = (Memory { address, len, block, stride, ..Memory::default() }, word(4));
         // Acquire: pairs with the release in `store`.
         fence(Ordering::Acquire);
-        memory
+        told
     }
 }
 
@@ -41,8 +42,10 @@ impl SharedMemory {
 pub struct Slot {
     /// Context and tag; source and the receiver's request.
     pub(super) key: [AtomicU64; 2],
-    pub(super) target: SharedMemory,
-    _line: u64,
+    /// With its place.
+    target: SharedMemory,
+    cookie: AtomicU64,
+    /// With its cookie where the kernel copies ([`Word::is_by_kernel`]), else with its place.
     source: SharedMemory,
     /// Length of the message in bytes.
     pub(super) size: AtomicU64,
@@ -89,9 +92,27 @@ impl Claims {
 }
 
 impl Slot {
+    pub(super) fn set_target(&self, memory: &Memory) {
+        // Relaxed: as in `SharedMemory`, whose fence is behind this.
+        self.cookie.store(memory.cookie, Ordering::Relaxed);
+        self.target.store(memory, memory.place);
+    }
+
+    /// The receiver's memory.
+    pub(super) fn target(&self) -> Memory {
+        // Relaxed: as in `set_target`.
+        let cookie = self.cookie.load(Ordering::Relaxed);
+        let (memory, place) = self.target.load();
+        Memory { place, cookie, ..memory }
+    }
+
+    pub(super) fn target_len(&self) -> u64 {
+        self.target.len()
+    }
+
     /// All of `source` is to be copied, by both sides, once they see `word`.
     pub(super) fn share(&self, word: Word, source: &Memory, begun: bool) {
-        self.source.store(source);
+        self.source.store(source, if word.is_by_kernel() { source.cookie } else { source.place });
         // Relaxed, both: whoever claims has seen the word that is stored after them.
         self.claims.store(Claims::new(word, begun).0, Ordering::Relaxed);
         self.copied.store(0, Ordering::Relaxed);
@@ -103,9 +124,12 @@ impl Slot {
         self.claims.store(Claims(self.claims.load(Ordering::Relaxed)).over().0, Ordering::Relaxed);
     }
 
-    /// The sender's memory.
-    pub(super) fn source(&self) -> Memory {
-        self.source.load()
+    /// The sender's memory, as it stands there for `word`.
+    pub(super) fn source(&self, word: Word) -> Memory {
+        match self.source.load() {
+            (memory, cookie) if word.is_by_kernel() => Memory { cookie, ..memory },
+            (memory, place) => Memory { place, ..memory },
+        }
     }
 
     /// Claims a chunk of the `chunks`, at most [`CHUNKS`], of the copy that was seen at `word`, from the front or from

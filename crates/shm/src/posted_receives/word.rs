@@ -28,8 +28,10 @@ const FITS: u64 = 1 << 16;
 const JOINT: u64 = 1 << 17;
 /// Who has shared a slot found that the copies of both had better pass the caches.
 const LATER: u64 = 1 << 18;
+/// The kernel copies for both.
+const BY_KERNEL: u64 = 1 << 19;
 
-/// The word of a slot: stage, a few bits of the key, what the three bits above say, order.
+/// The word of a slot: stage, a few bits of the key, what the four bits above say, order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(pub(super) u64);
 
@@ -81,6 +83,16 @@ impl Word {
     /// The word of a copy to such a target.
     pub(super) fn to(self, target: Target) -> Word {
         Word(if target == Target::Later { self.0 | LATER } else { self.0 })
+    }
+
+    /// Both sides have the kernel copy, wherever their memory lies.
+    pub fn is_by_kernel(self) -> bool {
+        self.0 & BY_KERNEL != 0
+    }
+
+    /// The word of such a copy.
+    pub(super) fn by_kernel(self) -> Word {
+        Word(self.0 | BY_KERNEL)
     }
 
     pub(super) fn mark(self) -> u8 {

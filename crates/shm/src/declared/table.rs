@@ -1,0 +1,179 @@
+//! The regions that this process has declared to the module, found by where they begin: those of messages are kept for the next
+//! message from there, for as long as the limits allow.
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+use tern_counters as counters;
+use tern_region::Run;
+use tern_region::cma::Failed;
+use tern_region::module::{self, Declared, Module};
+
+/// Regions at a time: as many as the module has words that tell whether memory is still the same.
+const MOST: usize = 4096;
+/// Uses of memory after a refusal before the module is asked again for as much: to ask takes all other regions.
+const PATIENCE: u64 = 1000;
+
+/// The calls of the module. Tests have others that answer them.
+pub trait Calls {
+    /// [`Module::create`] of one segment.
+    fn create(&self, segment: Run, protection: u32) -> Result<Declared, c_int>;
+    /// [`Module::is_current`].
+    fn is_current(&self, declared: &Declared) -> bool;
+    /// [`Module::destroy`].
+    fn destroy(&self, declared: Declared);
+    /// [`Module::read`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn read(&self, cookie: u64, offset: u64, local: &[Run]) -> Result<usize, Failed>;
+    /// [`Module::write`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn write(&self, cookie: u64, offset: u64, local: &[Run]) -> Result<usize, Failed>;
+}
+
+impl Calls for Module {
+    fn create(&self, segment: Run, protection: u32) -> Result<Declared, c_int> {
+        Module::create(self, &[segment], protection)
+    }
+    fn is_current(&self, declared: &Declared) -> bool {
+        Module::is_current(self, declared)
+    }
+    fn destroy(&self, declared: Declared) {
+        Module::destroy(self, declared);
+    }
+    unsafe fn read(&self, cookie: u64, offset: u64, local: &[Run]) -> Result<usize, Failed> {
+        // SAFETY: contract of this function.
+        unsafe { Module::read(self, cookie, offset, local) }
+    }
+    unsafe fn write(&self, cookie: u64, offset: u64, local: &[Run]) -> Result<usize, Failed> {
+        // SAFETY: contract of this function.
+        unsafe { Module::write(self, cookie, offset, local) }
+    }
+}
+
+/// Address of the first byte, and bytes.
+type Key = (u64, u64);
+
+struct Region {
+    declared: Declared,
+    /// Bytes.
+    len: u64,
+    /// When it was used last.
+    used: u64,
+    /// Not to be given up.
+    kept: u32,
+}
+
+/// The regions of this process.
+#[derive(Default)]
+pub struct Table {
+    regions: BTreeMap<Key, Region>,
+    clock: u64,
+    /// Memory of so many bytes was refused while nothing could be given up for it, and when.
+    refused: Option<(u64, u64)>,
+}
+
+impl Table {
+    /// The cookie of a region that begins at `start` and has at least `len` bytes, which is declared now if there is none. `None`: the
+    /// module does not take it.
+    pub fn declare(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<u64> {
+        self.region(module, start, len).map(|region| region.declared.cookie)
+    }
+
+    /// The same of a region that is not given up before [`Table::end`]; and how many bytes it has.
+    pub fn keep(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<(u64, u64)> {
+        let region = self.region(module, start, len)?;
+        region.kept += 1;
+        Some((region.declared.cookie, region.len))
+    }
+
+    /// Ends what [`Table::keep`] began, which gave this cookie.
+    pub fn end(&mut self, start: u64, cookie: u64) {
+        let mut regions = self.regions.range_mut((start, 0)..=(start, u64::MAX));
+        if let Some((_, region)) = regions.find(|(_, region)| region.declared.cookie == cookie) {
+            region.kept -= 1;
+            self.refused = None;
+        }
+    }
+
+    fn region(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<&mut Region> {
+        start.checked_add(len).filter(|_| len > 0)?;
+        self.clock += 1;
+        let key = match self.find(module, start, len) {
+            Some(key) => key,
+            None => self.add(module, start, len)?,
+        };
+        let region = self.regions.get_mut(&key)?;
+        region.used = self.clock;
+        Some(region)
+    }
+
+    /// The shortest region from there that is long enough. Memory that was unmapped since is declared no more.
+    fn find(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Key> {
+        let mut gone = Vec::new();
+        let mut longer = self.regions.range((start, len)..=(start, u64::MAX));
+        let found = longer.find_map(|(&key, region)| {
+            if module.is_current(&region.declared) {
+                return Some(key);
+            }
+            // Or other memory has gone whose region has the same word.
+            gone.extend((region.kept == 0).then_some(key));
+            None
+        });
+        gone.iter().for_each(|key| self.give_up(module, key));
+        found
+    }
+
+    fn add(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Key> {
+        let refused = self.refused.is_some_and(|(least, when)| len >= least && self.clock - when < PATIENCE);
+        if refused || self.regions.contains_key(&(start, len)) {
+            // One that is kept and is not current is for its users alone.
+            return None;
+        }
+        if self.regions.len() >= MOST {
+            self.give_up_oldest(module);
+        }
+        let declared = self.create(module, start, len)?;
+        counters::MODULE_REGIONS.add(1);
+        self.regions.insert((start, len), Region { declared, len, used: 0, kept: 0 });
+        Some((start, len))
+    }
+
+    /// Memory that the program cannot write is for reading alone. When no more may be pinned, older regions go.
+    fn create(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Declared> {
+        let segment = Run::new(start as *const u8, len as usize);
+        let mut protection = module::READ | module::WRITE;
+        loop {
+            match module.create(segment, protection) {
+                Ok(declared) => return Some(declared),
+                Err(libc::EFAULT) if protection != module::READ => protection = module::READ,
+                Err(libc::ENOMEM | libc::EMFILE) => {
+                    if !self.give_up_oldest(module) {
+                        self.refused = Some((len, self.clock));
+                        return None;
+                    }
+                }
+                Err(libc::EAGAIN | libc::EINTR) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// Gives up an eighth of the regions, those that were used longest ago; false when all are kept.
+    fn give_up_oldest(&mut self, module: &impl Calls) -> bool {
+        let free = self.regions.iter().filter(|(_, region)| region.kept == 0);
+        let mut free: Vec<(u64, Key)> = free.map(|(&key, region)| (region.used, key)).collect();
+        free.sort_unstable();
+        let some = free.len().div_ceil(8);
+        free[..some].iter().for_each(|(_, key)| self.give_up(module, key));
+        some > 0
+    }
+
+    fn give_up(&mut self, module: &impl Calls, key: &Key) {
+        if let Some(region) = self.regions.remove(key) {
+            module.destroy(region.declared);
+        }
+    }
+}
