@@ -67,7 +67,7 @@ static void call(MPI_Comm comm, int way, int form, int give, int take)
 
 int main(int argc, char **argv)
 {
-    static const int lengths[] = {10 << 10, 20 << 10, 48, 70 << 10};
+    static const int lengths[] = {10 << 10, 20 << 10, 56, 70 << 10};
     MPI_Comm comm;
     begin(&argc, &argv);
     if (!strict() || getenv("TERN_CHECK") != NULL) {
