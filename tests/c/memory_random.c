@@ -423,6 +423,14 @@ int main(int argc, char **argv)
     seed = argc > 2 ? atol(argv[2]) : seed;
     state = (unsigned long long)seed;
     begin(&argc, &argv);
+#ifdef FORMS
+    // Aliases of its own memory are what `auto` keeps from promotion, and `always` does not.
+    const char *promote = getenv("TERN_PROMOTE");
+    if (promote != NULL && strcmp(promote, "always") == 0) {
+        if (rank == 0) printf("skipped: under TERN_PROMOTE=always this program can tell shared memory from private memory\n");
+        return finish();
+    }
+#endif
     may_start_threads = draw(2);
     MPI_T_pvar_handle promoted = counter("promoted"), refused = counter("promotion_refused");
     for (int who = 0; who < 2; who++)
