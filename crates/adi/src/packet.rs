@@ -206,6 +206,12 @@ impl Packet {
         header[0] as u8
     }
 
+    /// The name of a kind by its number, as in the table above. `None`: no kind of packet has that number.
+    pub fn name(kind: u8) -> Option<String> {
+        let shown = format!("{:?}", Packet::decode(&[kind.into(), 0, 0, 0])?);
+        shown.split(' ').next().map(str::to_owned)
+    }
+
     /// `None`: no kind of packet has that number, so the header is damaged.
     #[inline]
     pub fn decode(header: &Header) -> Option<Packet> {
@@ -245,6 +251,7 @@ impl Packet {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
     use tern_damage::{Change, damage};
 
     /// The bytes of a header as a header.
@@ -316,6 +323,15 @@ mod tests {
         ] {
             assert_eq!(Packet::decode(&packet.encode()), Some(packet));
         }
+    }
+
+    #[test]
+    fn every_kind_has_the_name_of_its_row() {
+        let names = (0..=u8::MAX).filter_map(Packet::name);
+        let named: BTreeSet<String> = names.map(|name| format!("| `{name}` |")).collect();
+        let rows = rows(include_str!("packet.rs"));
+        let firsts = rows.iter().skip(2).map(|row| row.split_inclusive('|').take(2).collect());
+        assert_eq!(named, firsts.collect());
     }
 
     /// The rows of a table, by the name in their first column.

@@ -291,7 +291,8 @@ pub struct Damaged {
 impl std::fmt::Display for Damaged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Damaged { kind, len, why, .. } = self;
-        write!(f, "a damaged packet (kind {kind}, {len} bytes of payload): {why}")
+        let name = crate::packet::Packet::name(*kind).map_or_else(String::new, |name| name + " ");
+        write!(f, "a damaged {name}packet (kind {kind}, {len} bytes of payload): {why}")
     }
 }
 
