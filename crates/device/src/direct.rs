@@ -1,4 +1,4 @@
-//! Tuple queues and single copies: the optional part of the contract (design, sections 4 and 5), of several traits.
+//! Tuple queues and single copies: the optional part of the contract (docs/adding-a-device.md#what-comes-after-packets), of several traits.
 
 use crate::{PairFacts, SharedMemory, SingleCopy, TupleQueue};
 

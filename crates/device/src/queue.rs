@@ -1,5 +1,5 @@
 //! One receive queue of the card per matching tuple: tuple queues in the form of the paper ("TupleQ: Fully-Asynchronous
-//! and Zero-Copy MPI over InfiniBand", 2009; design, section 4).
+//! and Zero-Copy MPI over InfiniBand", 2009; docs/parts/tuple-queues.md#queues-of-the-card).
 //!
 //! The receives of a tuple are posted in a queue, in their order; the sender sends a message to the queue, and the card
 //! puts it into the oldest. What both sides keep, as plain state machines. The sender sends only what was posted: it has a

@@ -1,5 +1,5 @@
 //! Memory of other processes, reached by the card alone: the part of the contract for one-sided communication
-//! (design, section 3). The program of the process that owns the memory has no part in it, and may compute.
+//! (docs/parts/one-sided.md#windows-of-several-nodes). The program of the process that owns the memory has no part in it, and may compute.
 //!
 //! Accesses of one process to the memory of another end in the order in which they began. So a number tells which have
 //! ended: each access has the next one, for each peer. They are made in that order where they concern the same bytes. An

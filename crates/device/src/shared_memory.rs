@@ -1,4 +1,4 @@
-//! Memory that processes of a node share, or reach in each other: for windows and collectives (design, section 5).
+//! Memory that processes of a node share, or reach in each other: for windows and collectives (docs/parts/one-sided.md, docs/parts/collectives.md).
 
 use crate::{Direction, Memory, Run};
 use std::ops::Range;

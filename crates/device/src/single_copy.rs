@@ -1,4 +1,4 @@
-//! Single copies of messages (design, section 5): memory is exposed to a peer for one transfer, and one side, or both, copy.
+//! Single copies of messages (docs/parts/regions.md): memory is exposed to a peer for one transfer, and one side, or both, copy.
 
 use crate::{Memory, Purpose, SpeculativeAddress};
 

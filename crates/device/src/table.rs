@@ -1,5 +1,5 @@
 //! Published receives in a table of the sender's memory, which the receiver writes from afar: tuple queues by RDMA
-//! write (design, section 4; "TupleQ: Fully-Asynchronous and Zero-Copy MPI over InfiniBand", 2009).
+//! write (docs/parts/tuple-queues.md#between-nodes; "TupleQ: Fully-Asynchronous and Zero-Copy MPI over InfiniBand", 2009).
 //!
 //! What both sides keep, as plain state machines: no memory, no network. One table serves one pair, sender and
 //! receiver, and two ordered channels lead between them: what the receiver writes lands in order, and the sender's

@@ -1,4 +1,4 @@
-//! Tuple queues (design, section 4).
+//! Tuple queues (docs/parts/tuple-queues.md).
 //!
 //! A receiver publishes a receive under its matching tuple where the sender sees it; the sender delivers straight into it. Whether it
 //! may is decided by numbers that the layer above gives: see `tern_adi`'s tuple queues. How the bytes move is the device's choice, by cost.

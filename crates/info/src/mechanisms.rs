@@ -17,7 +17,7 @@ pub enum Found {
 /// The name of a mechanism, and how to try it.
 type Trial = (&'static str, fn() -> Found);
 
-/// The mechanisms, in the order of the design.
+/// The mechanisms, in the order in which they are printed.
 const ALL: [Trial; 10] = [
     ("shared memory", memory::memfd),
     ("CMA", memory::cma),

@@ -1,4 +1,4 @@
-//! Waiting: spin, then yield, then sleep (design, section 6).
+//! Waiting: spin, then yield, then sleep (docs/parts/waiting.md).
 
 use crate::{Carrier, Mcm, lock};
 use std::cell::Cell;

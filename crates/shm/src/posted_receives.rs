@@ -1,4 +1,4 @@
-//! The receives that one process has published for one sender (design, section 4): a page in the
+//! The receives that one process has published for one sender (docs/parts/tuple-queues.md): a page in the
 //! receiver's block of the segment, which the sender looks through and claims from.
 //!
 //! One word per slot says how it stands; the receiver opens a slot and wins it back, the sender

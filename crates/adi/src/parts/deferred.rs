@@ -1,5 +1,5 @@
-//! Part of the engine: receives that could not be published when they were posted. They are when what was in the way is gone (design,
-//! section 4, rule 1, which holds at any later time as well).
+//! Part of the engine: receives that could not be published when they were posted. They are when what was in the way is gone.
+//! Rule 1 of docs/parts/tuple-queues.md#order holds at any later time as well.
 //!
 //! In the way is an older receive that could take the message and is not published, or that there is no room. Nobody
 //! looks for that on the way of short messages: what is in the way is marked ([`crate::transfer::Published::WATCHED`]), and
