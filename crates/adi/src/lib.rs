@@ -1,7 +1,43 @@
-//! Point-to-point protocols: matching, eager, rendezvous.
+//! The point-to-point engine: messages between two processes, by eager, rendezvous and published receives.
 //!
-//! One [`Adi`] per process. It is not thread-safe: callers hold the library's lock
-//! (`tern_mcm::lock`) whenever they are inside.
+//! This crate knows processes by number, tuples (context, source, tag) and memory ([`Data`]). It knows no communicator, no rank of a
+//! group but as a part of a tuple, and no device by name.
+//!
+//! # Objects
+//!
+//! ```text
+//! Adi                     the calls of the layers above
+//!  └── State, composer    owns all parts; asks the policy for plans; hands packets to the devices, and takes them
+//!       ├── Requests      transfers that are under way, by Request and by Name
+//!       ├── Matching      posted receives, and messages that no receive has matched
+//!       ├── Unexpected    the bytes of those messages, and their cap
+//!       ├── TupleQueues   published receives
+//!       ├── Stream        what waits to be sent, in order
+//!       └── ...           docs/parts/engine.md has all of them, and who calls whom
+//! ```
+//!
+//! - [`Tuple`] and [`Pattern`]: what a message carries, and what a receive asks for. Contexts keep communicators apart.
+//! - [`Data`]: a dense run of bytes, or elements of a layout. Its memory is the program's.
+//! - [`Request`]: a transfer of this process. It lives until [`Adi::take`] or [`Adi::release`]. A [`Name`] is a request that the program
+//!   holds, with an owner of the layer above.
+//! - [`Status`]: who has sent a message, its tag and its bytes.
+//!
+//! # How a message goes
+//!
+//! 1. [`Adi::send`], [`Adi::isend`] or a short path (`*_fast`) states the facts, and the policy gives a plan (`tern_policy::send`).
+//! 2. The message goes as packets, into a published receive, or as a request to send. `packet.rs` lists all kinds of packets.
+//! 3. The peer matches it in order of arrival. Without a receive it is kept, up to a cap ([`Adi::cap_unexpected`]).
+//! 4. [`Adi::is_done`] or [`Adi::wait_for`] tell of the end.
+//!
+//! # Rules
+//!
+//! - **One thread at a time.** Callers hold the library's lock (`tern_mcm::lock`) whenever they are inside.
+//! - **Progress** happens in calls only: [`Adi::progress`] and all that wait. Layers above add work of their own by [`Adi::add_hook`].
+//! - **Memory.** Data of a send may be reused, and data of a receive read, when the request is done; not before. No byte of a receive is
+//!   written after that.
+//! - **Order** of messages of one tuple is MPI's (MPI 5.0 section 3.5), whichever ways they take: docs/parts/tuple-queues.md#order.
+//! - **Errors.** A lost process ends all transfers that need it, and their status names it ([`Adi::why_lost`]). A packet that cannot be
+//!   right is ignored and told ([`Adi::on_damage`]).
 
 mod cap;
 mod data;

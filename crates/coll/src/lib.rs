@@ -1,13 +1,39 @@
-//! Collective algorithms as schedules over adi.
+//! Collective operations: algorithms as schedules of messages, and shorter ways inside a node.
 //!
-//! For each collective of MPI 5.0 chapter 6, and those of section 8.6, there is a function that
-//! writes a [`Schedule`]: what this process has to send, receive, copy and reduce, in rounds.
-//! [`run`] runs it to the end (blocking), [`Collectives::start`] lets it advance with any
-//! progress (nonblocking), and a persistent one is started again and again.
+//! This crate knows a list of processes and a context ([`Peers`]), not a communicator. It serves the collectives of MPI 5.0 chapter 6,
+//! and those of section 8.6.
 //!
-//! Buffers are the user's memory: they must be valid until the collective is complete.
-//! MPI_IN_PLACE is `None` for the side that is in place. Arguments are taken as checked: ranks in
-//! range, counts not negative, lists as long as the group, operations that fit their type.
+//! # The ways
+//!
+//! ```text
+//!  blocking call ──► fast, dense ─┬─► lines           short data, one node: all publish, all read
+//!                        │        ├─► lines::region   the root declares its memory, the others copy
+//!                        │ None   ├─► lines::shared   all read from all, where the data lies
+//!                        ▼        └─► hierarchical    several nodes: lines inside, messages among leaders
+//!                    Schedule ──► run
+//!  nonblocking call ─► Schedule ──► Collectives::start
+//!  persistent call ──► lines of its own, or Schedule
+//! ```
+//!
+//! - A [`Schedule`] says what this process sends, receives, copies and reduces, in rounds. One function for each algorithm writes it
+//!   (`alg`). [`run`] runs it to its end. [`Collectives::start`] lets it advance with any progress.
+//! - [`choose()`] picks the algorithm. It is a pure function of [`Collective`] and [`Shape`]. TERN_COLL forces another one ([`Selection`]).
+//! - [`fast`] and [`dense`] return `None` where the schedules must do it.
+//! - [`lines`] are control lines in shared memory. A *turn* is one publication of each member.
+//!
+//! # Rules
+//!
+//! - **All members decide alike.** A choice looks only at what all of them know: processes, lengths where the standard makes them equal,
+//!   operation, settings. What one member alone knows, it tells the others first.
+//! - **Buffers** are the program's memory. They must be valid until the collective is complete. MPI_IN_PLACE is `None` for the side
+//!   that is in place.
+//! - **Arguments** are taken as checked: ranks in range, counts not negative, lists as long as the group, operations that fit their type.
+//! - **Errors.** A member whose arguments are refused tells the others ([`Absent`], [`lines::refusal`]). A lost process fails the
+//!   operation at all members that need it ([`Failure`]), and none waits for it.
+//! - **Adding an algorithm**: a function in `alg`, a name in [`Algorithm`], a line in [`fits`]. Tests run every algorithm at every number
+//!   of processes on a simulated network.
+//!
+//! docs/parts/collectives.md has the lengths and the reasons.
 
 mod absent;
 mod active;

@@ -1,4 +1,35 @@
-//! The multi-communication-method layer: which device carries a message, progress, waiting.
+//! The devices of one process behind one object, waiting, and the library's lock.
+//!
+//! The layers above call [`Mcm`] with the number of a process. It finds the device: shared memory for processes of this node, one
+//! network for all others. A pair of processes uses one device, so devices need no common order.
+//!
+//! # Objects
+//!
+//! ```text
+//! Mcm ── MultiDevice ─┬─ Shm       processes of this node, and of other jobs that share memory
+//!  │                  ├─ network   one of verbs, tcp, ofi, pipes: TERN_NETWORK, or what the machine has; Nobody on one node
+//!  │                  └─ far       processes of other jobs on other machines, by TCP
+//!  ├── Patience                    how long a wait spins and yields before it sleeps
+//!  └── nodes                       which process is where
+//! ```
+//!
+//! [`Mcm::new`] takes any device instead: tests of the layers above give a made-up one.
+//!
+//! # What it offers
+//!
+//! - **Packets**: [`Mcm::send_short`], [`Mcm::copy_and_send`], [`Mcm::poll`] into a [`Sink`]. A send that finds no room takes nothing.
+//! - **More than packets**, where a device has it: [`Mcm::direct`] (published receives, single copies, shared memory),
+//!   [`Mcm::remote`] (windows by a card), [`Mcm::control_slots`] (lines for collectives).
+//! - **Waiting**: [`Mcm::wait`] calls a step again and again. It spins, yields, and sleeps on all devices at once
+//!   (docs/parts/waiting.md). [`Mcm::ring`] wakes a process.
+//! - **Processes of other jobs**: [`Mcm::connect`], [`Mcm::connect_far`], [`Mcm::disconnect`].
+//!
+//! # Rules
+//!
+//! - One thread at a time is inside, and holds the [`lock`]. A thread that waits lets others in between two looks.
+//! - On one node shared memory is called by name, without a look at the network. A short message pays no dynamic call.
+//! - Numbers of processes are of this process alone. Devices have numbers of their own; [`MultiDevice`] converts.
+//! - A new network is one line in `network.rs`: docs/adding-a-device.md.
 
 mod core_contention;
 mod far;

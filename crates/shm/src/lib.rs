@@ -1,4 +1,35 @@
-//! Shared memory inside a node: packets through lock-free cells, one ring per pair.
+//! The shared-memory device: packets, published receives and single copies between processes of one node.
+//!
+//! All processes of a job on a node map one memory file. Its layout follows from the number of processes alone ([`Geometry`]), and all
+//! of its structures begin as zeros. So a process may send to one that has not started, and nobody sets anything up.
+//!
+//! # Objects
+//!
+//! ```text
+//! Shm ─┬─ Segment ────────── the job's file: statuses and doorbells, control lines, a block for each process
+//!      │    ├── Ring         packets from one process to one other: 64 cells, and blocks for longer payloads
+//!      │    └── PostedReceives  the receives that one process shows to one sender
+//!      ├─ bridges ────────── further segments, with processes of other jobs
+//!      ├─ transfers ──────── what is published, what is delivered, and what was learned of peers
+//!      └─ region ─────────── mapped memory, the kernel's copies, promotion (crate tern-region)
+//! ```
+//!
+//! [`Shm`] implements the contracts of `tern_device`: `Channel`, and `Direct` with all of its traits.
+//!
+//! # Rules of the shared memory
+//!
+//! - **The path of a packet** has no read-modify-write instruction: each word of a ring has one writer. Slots of posted receives and
+//!   counts of chunks are taken by compare and swap or by addition.
+//! - **A cell** belongs to its sender until the turn word is stored (release), and then to its receiver (acquire), until the count of
+//!   taken cells passes it.
+//! - **No wake-up is lost.** Senders pay no fence: a sleeper makes all processors pass one between its flag and its last look
+//!   (`doorbell`, [`Alarm`]).
+//! - **A killed process** leaves no lock behind. The launcher ends a job; processes of other jobs find out by locks of the kernel
+//!   (`liveness`).
+//! - **Trust.** Processes of a job trust each other (docs/security.md). Packets are checked above, by `tern_adi`.
+//!
+//! `ring`, `posted_receives` and `doorbell` have models under loom, which try all interleavings (`scripts/loom.sh`). The crate builds
+//! only these then. docs/parts/messages.md and docs/parts/tuple-queues.md have the reasons.
 
 // The model checker builds the structures without the device around them.
 #![cfg_attr(loom, allow(dead_code, unused_imports))]
