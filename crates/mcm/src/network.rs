@@ -17,7 +17,7 @@ use tern_settings::{Entry, INTERFACE, Kind, NETWORK, Network};
 type Open = fn(&Job) -> Result<Box<dyn Endpoint>>;
 
 /// The kinds of network. A new device is one line here, one in the choices of TERN_NETWORK, and one where `tern-info` tells them.
-const NETWORKS: [(Network, Open); 5] = [
+const NETWORKS: &[(Network, Open)] = &[
     (Network::Software, |job| Ok(Box::new(rdma::open(job, Maker::Software)?))),
     (Network::Rdma, |job| Ok(Box::new(rdma::open(job, Maker::RdmaCore)?))),
     (Network::Tcp, |job| Ok(Box::new(tcp::open(job)?))),
