@@ -56,8 +56,6 @@ if [ "$collectives" = yes ]; then
     region=$region,reduce=region,allreduce=region,reduce_scatter=region,scan=region
     TERN_TEST_MOST_RANKS=5 TERN_COLL=$region REGIONS=all "$here/../run.sh" "$prefix" coll_region coll_region_v || failed=1
     TERN_COLL=$region "$here/../run.sh" "$prefix" coll_mixed || failed=1
-    # Where a collective or an access to a window finds no region of a peer's, it gives up the kernel's copies with that peer, and says so.
-    TERN_TEST_MOST_RANKS=2 TERN_TEST_WARNINGS=2 "$here/../run.sh" "$prefix" coll_intra rma_fork || failed=1
     for member in 1 2 3; do
         TERN_COLL=$region killed "collectives: process $member of 3 is killed" "$member"
     done

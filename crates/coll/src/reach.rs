@@ -3,7 +3,7 @@
 
 use tern_adi::{Adi, Data, Proc};
 use tern_copy::{Source, Target};
-use tern_mcm::{Direct, Direction, Memory, Run};
+use tern_mcm::{Direct, Direction, Memory, NotCopied, Run};
 use tern_settings::Mechanism;
 
 /// Bytes that are moved at a time of data that is not dense.
@@ -145,12 +145,17 @@ pub(crate) struct Reach<'a> {
 }
 
 impl Reach<'_> {
-    /// Copies `len` bytes between `data` from byte `from` on and the region from its byte `at` on; false if not all could be reached.
-    pub fn copy(&self, region: &Region, at: usize, data: &Data, from: usize, len: usize) -> bool {
-        self.copy_mapped(region, at, data, from, len) || self.copy_by_kernel(region, at, data, from, len)
+    /// Copies `len` bytes between `data` from byte `from` on and the region from its byte `at` on.
+    ///
+    /// Errors: not all could be reached.
+    pub fn copy(&self, region: &Region, at: usize, data: &Data, from: usize, len: usize) -> Result<(), NotCopied> {
+        match self.copy_mapped(region, at, data, from, len) {
+            true => Ok(()),
+            false => self.copy_by_kernel(region, at, data, from, len),
+        }
     }
 
-    /// The same if the region can be mapped.
+    /// The same if the region can be mapped; false if not.
     pub fn copy_mapped(&self, region: &Region, at: usize, data: &Data, from: usize, len: usize) -> bool {
         if region.0.place == 0 {
             return false;
@@ -191,15 +196,17 @@ impl Reach<'_> {
     }
 
     /// The same by the kernel.
-    pub fn copy_by_kernel(&self, region: &Region, at: usize, data: &Data, from: usize, len: usize) -> bool {
+    pub fn copy_by_kernel(
+        &self, region: &Region, at: usize, data: &Data, from: usize, len: usize,
+    ) -> Result<(), NotCopied> {
         if region.0.address == 0 || !self.direct.copies(self.peer) {
-            return false;
+            return Err(NotCopied::Refused);
         }
         match data {
             Data::Bytes(base, _) if region.0.is_dense() => {
                 self.call(region, at, &[run(base.wrapping_add(from), len)], len)
             }
-            _ => (0..len).step_by(STEP).all(|done| {
+            _ => (0..len).step_by(STEP).try_for_each(|done| {
                 let some = STEP.min(len - done);
                 self.copy_pieces(region, at + done, data, from + done, some)
             }),
@@ -207,9 +214,9 @@ impl Reach<'_> {
     }
 
     /// The same of some bytes: by their pieces, or packed if these are short.
-    fn copy_pieces(&self, region: &Region, at: usize, data: &Data, from: usize, len: usize) -> bool {
+    fn copy_pieces(&self, region: &Region, at: usize, data: &Data, from: usize, len: usize) -> Result<(), NotCopied> {
         let Data::Typed { base, count, ty } = data else {
-            let Data::Bytes(base, _) = data else { return false };
+            let Data::Bytes(base, _) = data else { return Err(NotCopied::NotThere) };
             return self.call(region, at, &[run(base.wrapping_add(from), len)], len);
         };
         let pieces: Vec<Run> = ty
@@ -228,15 +235,13 @@ impl Reach<'_> {
                 ty.pack(*base, *count, from as u64, &mut packed);
                 return self.call(region, at, &own, len);
             }
-            let copied = self.call(region, at, &own, len);
-            if copied {
-                ty.unpack(*base, *count, from as u64, &packed);
-            }
-            copied
+            self.call(region, at, &own, len)?;
+            ty.unpack(*base, *count, from as u64, &packed);
         }
+        Ok(())
     }
 
-    fn call(&self, region: &Region, at: usize, own: &[Run], len: usize) -> bool {
+    fn call(&self, region: &Region, at: usize, own: &[Run], len: usize) -> Result<(), NotCopied> {
         let address = |offset: i64| region.0.address.wrapping_add_signed(offset);
         let theirs: Vec<Run>;
         let one = [Run { address: region.0.address + at as u64, len: len as u64 }];

@@ -84,8 +84,8 @@ impl Transport for Adi {
 
     fn copy(&self, peer: Proc, told: &Told, data: &Data, direction: Direction) -> bool {
         let Some((region, direct)) = Region::decode(told).zip(self.mcm().direct()) else { return false };
-        let copied =
-            region.len() == data.len() && Reach { direct, peer, direction }.copy(&region, 0, data, 0, data.len());
+        let reach = Reach { direct, peer, direction };
+        let copied = region.len() == data.len() && reach.copy(&region, 0, data, 0, data.len()).is_ok();
         counters::REGION_BYTES.add(if copied { data.len() as u64 } else { 0 });
         copied
     }

@@ -26,7 +26,7 @@ pub use direct::Direct;
 pub use memory::{Direction, Key, Memory, Purpose, Run, SpeculativeAddress};
 pub use pair::PairFacts;
 pub use remote_memory::{Lost, RemoteMemory, Word};
-pub use shared_memory::SharedMemory;
+pub use shared_memory::{NotCopied, SharedMemory};
 pub use single_copy::{Pull, SingleCopy};
 pub use tern_policy::pair::{Group, Pair, Times};
 pub use tuple_queue::{Delivery, News, Outgoing, Recall, TupleQueue};

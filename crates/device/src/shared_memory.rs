@@ -3,6 +3,17 @@
 use crate::{Direction, Memory, Run};
 use std::ops::Range;
 
+/// Why a copy has not moved all of its bytes ([`SharedMemory::copy`]); some may have been moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotCopied {
+    /// Nothing is known of that memory now. This access goes another way, the next one may be copied.
+    Missed,
+    /// The kernel does not copy to or from this peer, now or later: [`SharedMemory::copies`] says no from now on.
+    Refused,
+    /// Some of the peer's memory is not there, or not for this access.
+    NotThere,
+}
+
 /// Memory that lasts longer than one message. A device that has none of it implements nothing here. `peer` is never this process.
 pub trait SharedMemory {
     /// Fresh, zeroed memory that peers reach without the kernel's help; `None` when there is no more.
@@ -73,14 +84,15 @@ pub trait SharedMemory {
         false
     }
 
-    /// Copies between own memory and that of `peer`, each of which is one sequence of bytes, of the same
-    /// length; false when not all of it could be reached, and then some of it may have been copied.
+    /// Copies between own memory and that of `peer`, each of which is one sequence of bytes, of the same length.
+    ///
+    /// Errors: see [`NotCopied`].
     ///
     /// # Safety
     /// Own memory can be read, for [`Direction::Get`] written, and nobody refers to it; that of the
     /// peer is exposed for this.
-    unsafe fn copy(&self, _peer: u32, _own: &[Run], _theirs: &[Run], _direction: Direction) -> bool {
-        false
+    unsafe fn copy(&self, _peer: u32, _own: &[Run], _theirs: &[Run], _direction: Direction) -> Result<(), NotCopied> {
+        Err(NotCopied::Refused)
     }
 
     /// False when `peer`, whose memory this process [`SharedMemory::copies`], has ended. Costs a system call.

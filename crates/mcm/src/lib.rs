@@ -46,8 +46,8 @@ pub use network::door;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
     ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Lost, Memory, News,
-    Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, RemoteMemory, Run, SharedMemory, SingleCopy,
-    Sink, SpeculativeAddress, Times, TupleQueue, Word, copy_short,
+    NotCopied, Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, RemoteMemory, Run, SharedMemory,
+    SingleCopy, Sink, SpeculativeAddress, Times, TupleQueue, Word, copy_short,
 };
 pub use tern_tcp::{Door, Knock};
 pub use wait::{Patience, Step};

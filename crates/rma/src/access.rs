@@ -3,6 +3,7 @@
 use crate::attached::{Piece, Placed, cover};
 use crate::combine::Combination;
 use crate::elements::{Side, in_parts, runs, span};
+use crate::error::NotMade;
 use crate::keys::Key;
 use crate::messages::{Kind, PART, Question, RUNS};
 use crate::remote::Way;
@@ -16,7 +17,7 @@ use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::Basic;
-use tern_mcm::{Direction, Run};
+use tern_mcm::{Direction, NotCopied, Run};
 
 impl Window {
     /// Finds the target of an access.
@@ -273,24 +274,31 @@ impl Window {
         Ok(Started::Pending(ticket))
     }
 
-    /// What the kernel is asked for; false when it has refused, which it does when a process has given up rights since the
-    /// window was made (setuid): the same is then to be done by messages, and so is all that follows.
-    pub(crate) fn is_done_by_kernel(&self, rank: u32, ask: impl FnOnce() -> Result<(), Error>) -> Result<bool, Error> {
+    /// What the kernel is asked for; false when the same is to be done by messages. Where the kernel has refused, all that follows goes by
+    /// messages too: it does so when a process has given up rights since the window was made (setuid).
+    ///
+    /// Errors: some of the memory is not there, or what `ask` says.
+    pub(crate) fn is_done_by_kernel(
+        &self, rank: u32, ask: impl FnOnce() -> Result<(), NotMade>,
+    ) -> Result<bool, Error> {
         match ask() {
-            Err(_) if !self.direct().copies(self.peers.procs[rank as usize]) => {
+            Ok(()) => Ok(true),
+            Err(NotMade::Error(error)) => Err(error),
+            Err(NotMade::NotCopied(NotCopied::NotThere)) => Err(unreachable_memory(rank)),
+            Err(NotMade::NotCopied(NotCopied::Missed)) => Ok(false),
+            Err(NotMade::NotCopied(NotCopied::Refused)) => {
                 let way = &self.remote(rank).way;
                 if way.get() == Way::Kernel {
                     way.set(Way::Messages);
                 }
                 Ok(false)
             }
-            done => done.map(|()| true),
         }
     }
 
     fn move_by_kernel(
         &self, own: &Side<'_>, target: &Target<'_>, spot: &Spot, len: usize, way: Direction,
-    ) -> Result<(), Error> {
+    ) -> Result<(), NotMade> {
         if way == Direction::Get && self.get_by_owner(own, target, spot)? {
             return Ok(());
         }
@@ -325,16 +333,13 @@ impl Window {
     }
 
     /// Moves dense bytes of which some in the middle are mapped, and the kernel moves the rest.
-    fn move_in_part(&self, own: *mut u8, rank: u32, spot: &Spot, len: usize, way: Direction) -> Result<(), Error> {
+    fn move_in_part(&self, own: *mut u8, rank: u32, spot: &Spot, len: usize, way: Direction) -> Result<(), NotMade> {
         let (from, to) = (spot.middle.0, spot.middle.1.min(len));
         self.send_puts(rank)?;
         let edges = [(0, from), (to, len)];
         let runs = |start: u64| edges.map(|(from, to)| Run { address: start + from as u64, len: (to - from) as u64 });
         // SAFETY: own memory is the program's; that of the peer lies in the window.
-        if !unsafe { self.direct().copy(self.peers.procs[rank as usize], &runs(own as u64), &runs(spot.address), way) }
-        {
-            return Err(unreachable_memory(rank));
-        }
+        unsafe { self.direct().copy(self.peers.procs[rank as usize], &runs(own as u64), &runs(spot.address), way)? };
         let (own, here) = (own.wrapping_add(from), spot.here.wrapping_add(from));
         let (source, target) = if way == Direction::Put { (own, here) } else { (here, own) };
         // SAFETY: as above; these bytes are mapped.
@@ -359,16 +364,13 @@ impl Window {
     /// Copies `len` bytes between own memory and that of `rank`, from the given bytes of both on.
     pub(crate) fn kernel_copy(
         &self, rank: u32, own: (&Side<'_>, usize), theirs: (&Side<'_>, usize), len: usize, direction: Direction,
-    ) -> Result<(), Error> {
+    ) -> Result<(), NotMade> {
         self.send_puts(rank)?;
         let peer = self.peers.procs[rank as usize];
         self.stored.set(true);
         in_parts(own, theirs, len, |own: &[Run], theirs: &[Run]| {
             // SAFETY: own memory is the program's or a buffer; that of the peer lies in the window.
-            match unsafe { self.direct().copy(peer, own, theirs, direction) } {
-                true => Ok(()),
-                false => Err(unreachable_memory(rank)),
-            }
+            unsafe { self.direct().copy(peer, own, theirs, direction) }.map_err(NotMade::NotCopied)
         })
     }
 
@@ -416,7 +418,7 @@ pub(crate) fn truncated(what: &str, len: usize, other: &str, room: usize) -> Err
 }
 
 #[cold]
-pub(crate) fn unreachable_memory(rank: u32) -> Error {
+fn unreachable_memory(rank: u32) -> Error {
     let what = format!("memory of rank {rank} that its window names is not there, or not for this access");
     Error::new(Class::Range, what)
 }

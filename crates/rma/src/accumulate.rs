@@ -4,6 +4,7 @@
 use crate::access::truncated;
 use crate::combine::Combination;
 use crate::elements::{Row, Side, runs};
+use crate::error::NotMade;
 use crate::guarded::Part;
 use crate::messages::{Kind, Question};
 use crate::remote::Way;
@@ -16,7 +17,7 @@ use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::{Basic, Type};
-use tern_mcm::Direction;
+use tern_mcm::{Direction, NotCopied};
 
 /// Bytes of elements that the kernel fetches and brings back at once.
 const CHUNK: usize = 64 << 10;
@@ -166,7 +167,7 @@ impl Window {
     fn combine_in_part(
         &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
         count: usize, so_far: &Cell<usize>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), NotMade> {
         let size = combination.size;
         let (from, to) = (spot.middle.0.div_ceil(size), (spot.middle.1 / size).min(count));
         let dense = target.ty.is_contiguous() && size == combination.basic.extent() as usize;
@@ -189,7 +190,7 @@ impl Window {
     fn combine_by_kernel(
         &self, operand: *const u8, into: *mut u8, target: &Target<'_>, spot: &Spot, combination: &Combination,
         elements: Range<usize>, so_far: &Cell<usize>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), NotMade> {
         let (rank, op) = (target.rank, combination.op);
         let (size, extent) = (combination.basic.size() as usize, combination.basic.extent() as usize);
         let dense = target.ty.is_contiguous() && size == extent;
@@ -231,7 +232,13 @@ impl Window {
                 if op == Op::NoOp {
                     return Ok(());
                 }
-                self.kernel_copy(rank, (&own, 0), (&theirs, before), bytes, Direction::Put)
+                match self.kernel_copy(rank, (&own, 0), (&theirs, before), bytes, Direction::Put) {
+                    // Some of several runs may be combined by now, and must not be so twice.
+                    Err(NotMade::NotCopied(NotCopied::Missed)) if !theirs.is_one_run(before, bytes) => {
+                        Err(NotCopied::NotThere.into())
+                    }
+                    done => done,
+                }
             })?;
         }
         Ok(())
@@ -276,8 +283,9 @@ impl Window {
         // SAFETY: the origin is the program's, which leaves it to the access.
         let gather = |from: usize, out: &mut [u8]| unsafe { Side::of(origin).gather(from, out) };
         self.ask_for_elements(ticket, target, spot, question, 0..count, gather);
-        // Some of the memory is mapped, or may be: what follows there must not overtake this.
-        if !self.apart && (self.dynamic || !self.remote(target.rank).near.is_empty()) {
+        // Some of the memory is mapped, or may be, or the kernel copies it the next time: what follows there must not overtake this.
+        let mapped = !self.apart && (self.dynamic || !self.remote(target.rank).near.is_empty());
+        if mapped || spot.way == Way::Kernel {
             self.await_members(&|| self.messages.is_done(ticket))?;
             return Ok(Started::Done);
         }

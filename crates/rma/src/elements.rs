@@ -1,6 +1,5 @@
 //! Layouts on both sides of an access: as bytes, and as elements of one basic type.
 
-use crate::Error;
 use std::rc::Rc;
 use tern_adi::Data;
 use tern_layout::{Basic, Cursor, Type};
@@ -99,6 +98,13 @@ impl<'a> Side<'a> {
                 unsafe { ty.unpack(base, count, from as u64, bytes) };
             }
         }
+    }
+
+    /// Whether `len` bytes from byte `from` of the data on lie one behind the other.
+    pub fn is_one_run(&self, from: usize, len: usize) -> bool {
+        let mut runs = 0;
+        self.runs(from, len, |_, _| runs += 1);
+        runs == 1
     }
 
     /// Calls `each` with address and length of the contiguous runs of `len` bytes from byte `from` of the
@@ -247,10 +253,10 @@ const CHUNK: usize = 128 << 10;
 
 /// Calls `copy` with the runs of both sides, from the given bytes of both on; where one of them has gaps, for a part after
 /// the other.
-pub(crate) fn in_parts(
+pub(crate) fn in_parts<E>(
     (own, own_from): (&Side<'_>, usize), (theirs, their_from): (&Side<'_>, usize), len: usize,
-    mut copy: impl FnMut(&[Run], &[Run]) -> Result<(), Error>,
-) -> Result<(), Error> {
+    mut copy: impl FnMut(&[Run], &[Run]) -> Result<(), E>,
+) -> Result<(), E> {
     if let (Side::Dense(own, _), Side::Dense(theirs, _)) = (own, theirs) {
         let run = |at: *mut u8, from: usize| [Run { address: at.wrapping_add(from) as u64, len: len as u64 }];
         return copy(&run(*own, own_from), &run(*theirs, their_from));

@@ -1,6 +1,8 @@
 //! What can go wrong.
 
 use std::fmt;
+#[cfg(not(loom))]
+use tern_mcm::NotCopied;
 
 /// The error class of the standard that an error belongs to (MPI 5.0, section 12.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,3 +48,27 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Why an access by the kernel was not made.
+#[cfg(not(loom))]
+#[derive(Debug)]
+pub(crate) enum NotMade {
+    /// The kernel has not copied: the access may go another way.
+    NotCopied(NotCopied),
+    /// It cannot be made at all.
+    Error(Error),
+}
+
+#[cfg(not(loom))]
+impl From<NotCopied> for NotMade {
+    fn from(why: NotCopied) -> NotMade {
+        NotMade::NotCopied(why)
+    }
+}
+
+#[cfg(not(loom))]
+impl From<Error> for NotMade {
+    fn from(error: Error) -> NotMade {
+        NotMade::Error(error)
+    }
+}

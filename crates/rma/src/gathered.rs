@@ -1,9 +1,9 @@
 //! Short puts into private memory, which the kernel is asked for together: a system call takes as long as copying a
 //! few KiB, and until a flush a program may not change what it puts, nor expect to see it at the target.
 
-use crate::access::unreachable_memory;
 use crate::combine::Combination;
 use crate::elements::Side;
+use crate::error::NotMade;
 use crate::messages::{Kind, PART, Question};
 use crate::remote::{Puts, Way};
 use crate::request::ROOM;
@@ -92,8 +92,8 @@ impl Window {
         }
         let peer = self.peers.procs[rank as usize];
         // SAFETY: own memory is the program's, which leaves it to the puts; that of the peer lies in the window.
-        let done = unsafe { self.direct().copy(peer, &puts.own, &puts.theirs, Direction::Put) };
-        if !done && !self.is_done_by_kernel(rank, || Err(unreachable_memory(rank)))? {
+        let copied = unsafe { self.direct().copy(peer, &puts.own, &puts.theirs, Direction::Put) };
+        if !self.is_done_by_kernel(rank, || copied.map_err(NotMade::NotCopied))? {
             self.put_by_messages(rank, &puts);
         }
         puts.own.clear();

@@ -3,6 +3,7 @@
 use crate::accumulate::{basic_of, count};
 use crate::combine::is_swapped_by_instruction;
 use crate::elements::Side;
+use crate::error::NotMade;
 use crate::messages::{Kind, Question};
 use crate::remote::Way;
 use crate::spot::{Instructions, Spot};
@@ -72,7 +73,11 @@ impl Window {
                 };
                 self.messages.ask(ticket, rank, question, 0, size, &[(spot.address, 1)], 2 * size, fill);
                 self.messages.end(ticket);
-                return Ok(Started::Pending(ticket));
+                if spot.way == Way::Messages {
+                    return Ok(Started::Pending(ticket));
+                }
+                // What follows may go by the kernel again, and must not overtake this.
+                self.await_members(&|| self.messages.is_done(ticket))?;
             }
         }
         Ok(Started::Done)
@@ -80,7 +85,7 @@ impl Window {
 
     fn swap_by_kernel(
         &self, origin: *const u8, compare: *const u8, result: *mut u8, target: &Target<'_>, spot: &Spot,
-    ) -> Result<(), Error> {
+    ) -> Result<(), NotMade> {
         let (rank, size) = (target.rank, spot.len);
         let theirs = Side::Dense(spot.address as *mut u8, size);
         let asks = self.asks_owner(rank, spot.way);

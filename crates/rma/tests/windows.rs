@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{MECHANISMS, everywhere, fine, row, words, world};
+use common::{MECHANISMS, Memory, everywhere, fine, missing, row, words, world, world_of};
 use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::{Basic, Type};
@@ -198,4 +198,31 @@ fn windows_come_and_go() {
             window.free();
         }
     });
+}
+
+/// What the kernel has missed goes by messages, and the next access by the kernel again.
+#[test]
+fn memory_that_was_missed_is_asked_for_again() {
+    const ROUNDS: u64 = 12;
+    for memory in [Memory::Missing, Memory::DynamicMissing] {
+        world_of(memory, 2, |process| {
+            let made = process.window(memory, 4096, Mechanism::Auto);
+            let other = 1 - process.rank;
+            if !process.adi.mcm().direct().expect("shared memory").copies(other) {
+                eprintln!("skipped: the kernel does not copy here");
+                return process.free(made);
+            }
+            let (window, ty) = (&made.window, Type::basic(Basic::Uint64));
+            let target = Target { rank: other, displacement: made.origins[other as usize], ty: &ty, count: 512 };
+            let before = missing::copies();
+            for round in 1..=ROUNDS {
+                fine(window.put(&row(&[round; 512], &ty), &target));
+                window.fence().expect("a fence");
+                assert_eq!(words::<u64>(made.base, 512), [round; 512], "{memory:?}");
+                window.fence().expect("a fence");
+            }
+            assert_eq!(u64::from(missing::copies() - before), ROUNDS, "{memory:?}");
+            process.free(made);
+        });
+    }
 }

@@ -16,8 +16,8 @@ use chunks::{copy_part, count_mapped};
 use deliver::{Filled, Way};
 use std::ops::Range;
 use tern_device::{
-    Delivery, Direction, Group, Key, Memory, News, Outgoing, Pair, PairFacts, Pull, Purpose, Run, SharedMemory,
-    SingleCopy, SpeculativeAddress, Times, TupleQueue,
+    Delivery, Direction, Group, Key, Memory, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose, Run,
+    SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
 use tern_tune::{By, Placement, Transfer};
 
@@ -367,7 +367,7 @@ impl SharedMemory for Shm {
         self.is_home(peer) && self.direct.access.kernel_copies_now(peer, self.segment.process(peer))
     }
 
-    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
+    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> Result<(), NotCopied> {
         // SAFETY: contract of this function.
         unsafe { self.direct.access.copy(peer, own, theirs, direction) }
     }

@@ -11,8 +11,8 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_counters as counters;
-use tern_device::{Direction, Memory, Purpose, Run as Piece, SpeculativeAddress};
-use tern_region::cma::{self, Beacon, Failed, Pid, Run};
+use tern_device::{Direction, Memory, NotCopied, Purpose, Run as Piece, SpeculativeAddress};
+use tern_region::cma::{self, Beacon, Failed, Pid, Run, Why};
 use tern_region::promote::Quiesce;
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_settings::Mechanism;
@@ -37,6 +37,16 @@ impl Kernel {
         match self {
             Kernel::Works(pid) | Kernel::Module(pid) => Some(pid),
             Kernel::Untried | Kernel::Fails => None,
+        }
+    }
+
+    /// What it means that a copy has failed. Where the module works with the peer, a refusal by process number says no more than that a
+    /// region of the peer's was missing, which has ended meanwhile or was never made.
+    fn why(self, failed: &Failed) -> NotCopied {
+        match (failed.why, self) {
+            (Why::Refused, Kernel::Module(_)) => NotCopied::Missed,
+            (Why::Refused, _) => NotCopied::Refused,
+            _ => NotCopied::NotThere,
         }
     }
 }
@@ -331,28 +341,32 @@ impl RegionAccess {
             return true;
         }
         // Where the kernel refuses by now, nothing is known.
-        cma::probe(pid, address, nonce).map_or_else(|failed| failed.why == cma::Why::Refused, |()| true)
+        cma::probe(pid, address, nonce).map_or_else(|failed| failed.why == Why::Refused, |()| true)
     }
 
-    /// Copies between own memory and that of `peer` by the kernel, if it was seen to work
-    /// ([`RegionAccess::kernel_copies_now`]); false when some of it could not be reached. If the kernel refuses by now, it is not
-    /// asked again.
+    /// Copies between own memory and that of `peer` by the kernel, if it was seen to work ([`RegionAccess::kernel_copies_now`]).
+    ///
+    /// Errors: see [`NotCopied`]. A kernel that refuses is not asked again.
     ///
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
-    pub unsafe fn copy(&self, peer: u32, own: &[Piece], theirs: &[Piece], direction: Direction) -> bool {
-        let Some(pid) = self.kernel[peer as usize].get().peer() else { return false };
+    pub unsafe fn copy(
+        &self, peer: u32, own: &[Piece], theirs: &[Piece], direction: Direction,
+    ) -> Result<(), NotCopied> {
+        let kernel = self.kernel[peer as usize].get();
+        let pid = kernel.peer().ok_or(NotCopied::Refused)?;
         let (own, theirs) = (as_runs(own), as_runs(theirs));
         // SAFETY: contract of this function.
-        let result = unsafe { self.by_kernel(peer, pid, own, (theirs, Name::Exposed), direction) };
-        match result {
-            Ok(moved) => moved == own.iter().map(|run| run.len).sum(),
+        match unsafe { self.by_kernel(peer, pid, own, (theirs, Name::Exposed), direction) } {
+            Ok(moved) if moved == own.iter().map(|run| run.len).sum() => Ok(()),
+            Ok(_) => Err(NotCopied::NotThere),
             Err(failed) => {
-                // The program may have given up rights meanwhile (setuid).
-                if failed.why == cma::Why::Refused {
+                let why = kernel.why(&failed);
+                if why == NotCopied::Refused {
+                    // The program may have given up rights meanwhile (setuid).
                     self.give_up(peer, &failed);
                 }
-                false
+                Err(why)
             }
         }
     }
@@ -405,7 +419,7 @@ impl RegionAccess {
     /// meanwhile: the message goes through shared memory, and the next one by the module.
     #[cold]
     fn cannot_copy(&self, peer: u32, failed: &Failed) {
-        if !matches!(self.kernel[peer as usize].get(), Kernel::Module(_)) || failed.why != cma::Why::Refused {
+        if self.kernel[peer as usize].get().why(failed) != NotCopied::Missed {
             self.give_up(peer, failed);
         }
     }
@@ -490,7 +504,7 @@ impl RegionAccess {
         match copy(pid) {
             Ok(moved) if moved as u64 == len => true,
             Ok(moved) => {
-                self.give_up(peer, &Failed { why: cma::Why::Other, errno: 0, moved });
+                self.give_up(peer, &Failed { why: Why::Other, errno: 0, moved });
                 false
             }
             Err(failed) => {

@@ -17,7 +17,7 @@ use crate::tags::tag_of_turn;
 use std::cell::Cell;
 use tern_adi::{Adi, Data, Pattern, SendMode, Sent, Tuple};
 use tern_counters as counters;
-use tern_mcm::{ControlSlots, Direct, Direction, Group};
+use tern_mcm::{ControlSlots, Direct, Direction, Group, NotCopied};
 use tern_settings::Mechanism;
 
 /// Shortest broadcast for which the root tells of a region first.
@@ -34,8 +34,22 @@ const PAGE: usize = 4 << 10;
 #[derive(Debug, Default)]
 pub struct Regions {
     trials: Rooted,
-    /// A member could not copy, though the kernel had copied between the two before.
+    /// A member could not copy, though the kernel had copied between the two before, and cannot by now.
     failed: Cell<bool>,
+}
+
+// What a member says of its copy.
+const COPIED: u8 = 1;
+const MISSED: u8 = 2;
+const FAILED: u8 = 0;
+
+fn said(copied: Result<(), NotCopied>) -> u8 {
+    match copied {
+        Ok(()) => COPIED,
+        // The next collective may find the memory again.
+        Err(NotCopied::Missed) => MISSED,
+        Err(NotCopied::Refused | NotCopied::NotThere) => FAILED,
+    }
 }
 
 /// A collective with a root, as all members know it.
@@ -130,9 +144,13 @@ impl Lines {
         let refused = others().find(|&rank| self.has_refused(rank, turn));
         self.check_below(self.size(), turn)?;
         // SAFETY: reached, and nothing published since.
-        let could = |rank: &usize| unsafe { self.payload(*rank, turn, 1) }[0] == 1;
-        for rank in others().filter(|&rank| !self.has_refused(rank, turn)).filter(|rank| !could(rank)) {
-            self.regions.failed.set(true);
+        let said = |rank: usize| unsafe { self.payload(rank, turn, 1) }[0];
+        for rank in others().filter(|&rank| !self.has_refused(rank, turn)) {
+            let copied = said(rank);
+            if copied == COPIED {
+                continue;
+            }
+            self.regions.failed.set(self.regions.failed.get() || copied != MISSED);
             self.message(adi, task, rank, turn, data(rank), !task.is_gather());
         }
         match refused.filter(|_| task.is_gather()) {
@@ -163,11 +181,11 @@ impl Lines {
         // SAFETY: reached just now, and this process publishes nothing meanwhile.
         let told = unsafe { self.payload(task.root, turn, Region::TOLD) };
         let Some(region) = Region::decode(told) else { return Ok(None) };
-        let could = self.copy(adi, task, &region, data, at);
+        let copied = self.copy(adi, task, &region, data, at);
         let turn = self.next();
-        let agreed = self.publish_with(adi, turn, task.label(), 1, |out| out[0] = could.into());
+        let agreed = self.publish_with(adi, turn, task.label(), 1, |out| out[0] = said(copied));
         self.ring_all(adi);
-        if !could {
+        if copied.is_err() {
             self.message(adi, task, task.root, turn, data.clone(), task.is_gather());
         }
         agreed.map(Some)
@@ -208,16 +226,18 @@ impl Lines {
             return true;
         }
         let copied = reach.copy_by_kernel(region, 0, data, 0, len);
-        counters::REGION_BYTES.add(if copied { len as u64 } else { 0 });
-        if !copied && !region.is_shared() {
+        counters::REGION_BYTES.add(if copied.is_ok() { len as u64 } else { 0 });
+        if !region.is_shared() && said(copied) == FAILED {
             self.regions.failed.set(true);
         }
-        copied
+        copied.is_ok()
     }
 
-    /// Copies between `data` and the region of the root's, from its byte `at` on; false if not all could be reached.
-    fn copy(&self, adi: &Adi, task: &Task, region: &Region, data: &Data, at: usize) -> bool {
-        let Some(direct) = adi.mcm().direct() else { return false };
+    /// Copies between `data` and the region of the root's, from its byte `at` on.
+    ///
+    /// Errors: not all could be reached.
+    fn copy(&self, adi: &Adi, task: &Task, region: &Region, data: &Data, at: usize) -> Result<(), NotCopied> {
+        let direct = adi.mcm().direct().ok_or(NotCopied::Refused)?;
         let len = data.len();
         let reach = Reach { direct, peer: self.procs[task.root], direction: task.direction() };
         // All who read the same bytes begin elsewhere.
@@ -226,9 +246,10 @@ impl Lines {
             _ => 0,
         };
         let parts = [(begin, len - begin), (0, begin)];
-        let copied = parts.into_iter().all(|(from, some)| some == 0 || reach.copy(region, at + from, data, from, some));
-        counters::REGION_BYTES.add(if copied { len as u64 } else { 0 });
-        copied
+        let mut parts = parts.into_iter().filter(|&(_, some)| some > 0);
+        parts.try_for_each(|(from, some)| reach.copy(region, at + from, data, from, some))?;
+        counters::REGION_BYTES.add(len as u64);
+        Ok(())
     }
 
     /// Moves the data of one member in a message, which goes or comes.

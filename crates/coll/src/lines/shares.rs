@@ -190,7 +190,7 @@ impl Split<'_> {
             return Some(());
         }
         let copied = reach.copy_by_kernel(&region, 0, &data, 0, len);
-        counters::REGION_BYTES.add(if copied { len as u64 } else { 0 });
-        copied.then_some(())
+        counters::REGION_BYTES.add(if copied.is_ok() { len as u64 } else { 0 });
+        copied.ok()
     }
 }

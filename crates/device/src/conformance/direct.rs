@@ -5,7 +5,9 @@
 
 use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
-use crate::{Channel, Delivery, Direct, Direction, Group, Header, Key, Memory, Outgoing, Pull, Recall, Run, Sink};
+use crate::{
+    Channel, Delivery, Direct, Direction, Group, Header, Key, Memory, NotCopied, Outgoing, Pull, Recall, Run, Sink,
+};
 
 /// Messages in a row after which a device that finds out which way is better has tried each.
 const OFTEN: u64 = 40;
@@ -416,13 +418,15 @@ pub fn private_memory_is_copied_without_help(factory: Factory) {
         // SAFETY: vectors of this test, to which nobody else refers.
         let copy = |own: &[Run], theirs: &[Run], way| unsafe { direct(here).copy(1, own, theirs, way) };
         let (from, to) = (pieces(&own, [0, 1, 9000, 20_000]), pieces(&theirs, [0, 7, 12_345, 20_000]));
-        assert!(copy(&from, &to, Direction::Put));
+        assert_eq!(copy(&from, &to, Direction::Put), Ok(()));
         check(1, &theirs);
         own.fill(0);
         theirs.rotate_left(100);
-        assert!(copy(&[run(&own[..19_900])], &[run(&theirs[..19_900])], Direction::Get));
+        assert_eq!(copy(&[run(&own[..19_900])], &[run(&theirs[..19_900])], Direction::Get), Ok(()));
         check(1, &[&bytes(1, 100)[..], &own[..19_900]].concat());
-        assert!(!copy(&[run(&own[..8])], &[Run { address: 8, len: 8 }], Direction::Put));
+        let nowhere = [Run { address: 8, len: 8 }];
+        assert_eq!(copy(&[run(&own[..8])], &nowhere, Direction::Put), Err(NotCopied::NotThere));
+        assert!(direct(here).copies(1), "other memory is there");
         direct(there).cover(theirs.as_ptr(), theirs.len());
     });
 }

@@ -4,8 +4,8 @@
 use super::{MultiDevice, Way};
 use std::ops::Range;
 use tern_device::{
-    Delivery, Direct, Direction, Group, Key, Memory, News, Outgoing, Pair, PairFacts, Pull, Purpose, Recall, Run,
-    SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
+    Delivery, Direct, Direction, Group, Key, Memory, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose, Recall,
+    Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
 
 impl MultiDevice {
@@ -273,11 +273,11 @@ impl SharedMemory for MultiDevice {
         }
     }
 
-    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> bool {
+    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> Result<(), NotCopied> {
         match self.way(peer) {
             // SAFETY: the contract is the same.
             Way::Shm(peer) => unsafe { self.shm.copy(peer, own, theirs, direction) },
-            Way::Network | Way::Far => false,
+            Way::Network | Way::Far => Err(NotCopied::Refused),
         }
     }
 

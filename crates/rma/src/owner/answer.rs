@@ -85,8 +85,9 @@ impl Window {
         let len = (count * combination.size) as u64;
         self.with_room(len as usize, |room| {
             let theirs = Run { address: request.operand.load(Ordering::Relaxed), len };
+            let own = [Run { address: room as u64, len }];
             // SAFETY: the room is this process's own; the origin has told where its operand lies, and waits.
-            if !unsafe { self.direct().copy(origin, &[Run { address: room as u64, len }], &[theirs], Direction::Get) } {
+            if unsafe { self.direct().copy(origin, &own, &[theirs], Direction::Get) }.is_err() {
                 return Outcome::Unable;
             }
             // SAFETY: the origin has seen that the target lies in the window, and holds its guard; the operand is there.

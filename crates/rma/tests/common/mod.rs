@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "not every test program uses all of it")]
 
+pub mod missing;
+
+use missing::Missing;
 use rustix::fd::{AsFd, OwnedFd};
 use std::rc::Rc;
 use std::sync::Mutex;
@@ -47,6 +50,9 @@ pub enum Memory {
     Card,
     PrivateCard,
     DynamicCard,
+    /// Private, where the kernel misses some of it at some times: the program's, and attached.
+    Missing,
+    DynamicMissing,
 }
 
 impl Memory {
@@ -54,13 +60,28 @@ impl Memory {
         matches!(self, Memory::Card | Memory::PrivateCard | Memory::DynamicCard)
     }
 
+    pub fn is_dynamic(self) -> bool {
+        matches!(
+            self,
+            Memory::DynamicPrivate
+                | Memory::DynamicCommon
+                | Memory::DynamicApart
+                | Memory::DynamicCard
+                | Memory::DynamicMissing
+        )
+    }
+
+    pub fn is_missing(self) -> bool {
+        matches!(self, Memory::Missing | Memory::DynamicMissing)
+    }
+
     /// Where it is, it moves bytes in its own way.
     pub fn knows(self, mechanism: Mechanism) -> bool {
-        !self.is_card() || mechanism == Mechanism::Auto
+        !(self.is_card() || self.is_missing()) || mechanism == Mechanism::Auto
     }
 }
 
-pub const MEMORIES: [Memory; 12] = [
+pub const MEMORIES: [Memory; 14] = [
     Memory::Allocated,
     Memory::Contiguous,
     Memory::Separate,
@@ -73,6 +94,8 @@ pub const MEMORIES: [Memory; 12] = [
     Memory::Card,
     Memory::PrivateCard,
     Memory::DynamicCard,
+    Memory::Missing,
+    Memory::DynamicMissing,
 ];
 
 /// A window and what it lies in.
@@ -87,15 +110,20 @@ pub struct Made {
 
 /// Runs `body` as `size` processes.
 pub fn world(size: u32, body: impl Fn(&Process<'_>) + Sync) {
+    on_a_node(size, |shm| Box::new(shm), body);
+}
+
+fn on_a_node(size: u32, device: impl Fn(Shm) -> Box<dyn Channel> + Sync, body: impl Fn(&Process<'_>) + Sync) {
     let memory: OwnedFd = rustix::fs::memfd_create("tern-test", rustix::fs::MemfdFlags::CLOEXEC).expect("memfd");
-    let shm = |rank| {
-        Box::new(Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory")) as Box<dyn Channel>
-    };
-    world_over(size, shm, body);
+    let shm = |rank| Shm::new(memory.as_fd(), rank, size, 2, Some(64 << 10)).expect("shared memory");
+    world_over(size, |rank| device(shm(rank)), body);
 }
 
 /// The same where that kind of memory is: those of the card are on nodes of their own.
 pub fn world_of(memory: Memory, size: u32, body: impl Fn(&Process<'_>) + Sync) {
+    if memory.is_missing() {
+        return on_a_node(size, |shm| Box::new(Missing(shm)), body);
+    }
     if !memory.is_card() {
         return world(size, body);
     }
@@ -189,15 +217,12 @@ impl Process<'_> {
             Memory::Allocated | Memory::Apart | Memory::Card => Exposure::Allocate { bytes },
             Memory::Contiguous => Exposure::Shared { bytes, contiguous: true },
             Memory::Separate => Exposure::Shared { bytes, contiguous: false },
-            Memory::Private | Memory::Common | Memory::PrivateCard => Exposure::Existing { base: own, bytes },
-            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart | Memory::DynamicCard => {
-                Exposure::Dynamic
+            Memory::Private | Memory::Common | Memory::PrivateCard | Memory::Missing => {
+                Exposure::Existing { base: own, bytes }
             }
+            _ => Exposure::Dynamic,
         });
-        let dynamic = matches!(
-            memory,
-            Memory::DynamicPrivate | Memory::DynamicCommon | Memory::DynamicApart | Memory::DynamicCard
-        );
+        let dynamic = memory.is_dynamic();
         let mut origins = vec![0i64; self.size as usize];
         if dynamic {
             window.attach(own, bytes).expect("room");
