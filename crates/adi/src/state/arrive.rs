@@ -79,8 +79,9 @@ impl State {
 
     /// Completes receive `request` with this process's own data.
     pub(super) fn finish_own(&mut self, request: u32, tuple: Tuple, data: &Data) {
-        self.begin(request, self.mcm.me(), &tuple, data.len() as u64);
         copy(data, &self.requests.get(request).data);
+        // An empty message completes the receive, which is gone then if it was given up.
+        self.begin(request, self.mcm.me(), &tuple, data.len() as u64);
         if !data.is_empty() {
             self.complete(request);
         }

@@ -2,7 +2,7 @@
 
 use crate::network::Manners;
 use crate::{buffer, world};
-use tern_adi::{Pattern, SendMode, Sent, Tuple};
+use tern_adi::{Adi, Pattern, SendMode, Sent, Tuple};
 
 /// MPI_Cancel followed by MPI_Request_free: nobody sees what became of it, and nothing is left.
 #[test]
@@ -45,5 +45,44 @@ fn a_cancelled_transfer_may_be_given_up() {
         });
         unused.check(&[]);
         into.check(&[2; 50]);
+    }
+}
+
+fn settle(engines: &[Adi]) {
+    (0..1000).for_each(|_| engines.iter().for_each(|engine| _ = engine.progress()));
+}
+
+/// MPI_Request_free of a receive and of its send, before the message has come or after: from another process and from the own one.
+#[test]
+fn what_is_given_up_ends_all_the_same() {
+    const LENGTHS: [usize; 3] = [0, 5, 60];
+    const MODES: [SendMode; 2] = [SendMode::Standard, SendMode::Synchronous];
+    for case in 0..720u64 {
+        let choice = |at: u32, of: usize| (case / [1, 2, 4, 12, 24][at as usize]) as usize % of;
+        let (early, source, len) = (choice(0, 2) == 0, choice(1, 2), LENGTHS[choice(2, 3)]);
+        let (mode, eager_limit) = (MODES[choice(3, 2)], [0, 20, 100][choice(4, 3)]);
+        let engines = world::engines(2, Manners { seed: case, packet: 16, queue: 2 }, eager_limit);
+        let tuple = Tuple { context: 0, source: source as i32, tag: 5 };
+        let pattern = Pattern { context: 0, source: source as i32, tag: 5 };
+        let (mut out, mut into) = (buffer::Buffer::holding(&vec![3; len], false), buffer::Buffer::new(len, false));
+        let mut receive = || engines[1].release(engines[1].irecv(source as u32, pattern, into.data()));
+        let mut send = || {
+            if let Sent::Pending(request) = engines[source].isend(1, tuple, out.data(), mode) {
+                engines[source].release(request);
+            }
+        };
+        if early {
+            receive();
+            send();
+        } else {
+            send();
+            settle(&engines);
+            receive();
+        }
+        settle(&engines);
+        into.check(&vec![3; len]);
+        for engine in &engines {
+            assert_eq!((engine.unexpected(), engine.pending().len()), ((0, 0), 0), "case {case}");
+        }
     }
 }
