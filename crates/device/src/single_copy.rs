@@ -74,9 +74,9 @@ pub trait SingleCopy {
     }
 
     /// Takes part in copy `number` that `peer` has begun ([`Pull::Joint`]) from `source`, own memory of request
-    /// `sender`. It is done, or [`crate::Sink::sent`] tells the end. [`Pull::No`]: no copy can have that number.
+    /// `sender`. It is done, or [`crate::Sink::sent`] tells the end. [`Pull::No`]: no copy can have that number, as where none is begun.
     fn join(&self, _peer: u32, _source: &Memory, _number: u64, _sender: u32) -> Pull {
-        Pull::Done
+        Pull::No
     }
 
     /// Copies from own memory, that of request `sender`, to where a receiver has asked for it. The source may not

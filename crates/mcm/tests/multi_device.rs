@@ -4,7 +4,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use std::sync::{Barrier, Mutex};
 use tern_device::Channel;
 use tern_device::conformance::Group;
-use tern_mcm::MultiDevice;
+use tern_mcm::{Memory, MultiDevice, Pull};
 use tern_pmi::Nodes;
 use tern_shm::Shm;
 use tern_verbs::{Endpoint, Settings, Verbs};
@@ -123,6 +123,22 @@ mod on_nodes_of_their_own {
         a_ring_before_sleeping_counts,
         a_process_wakes_its_own_threads,
     );
+}
+
+/// Both sides copy inside a node only: a peer on another node that tells of such a copy is wrong.
+#[test]
+fn no_copy_by_both_goes_over_a_network() {
+    let world = World::new(Nodes::even(2, 2));
+    std::thread::scope(|scope| {
+        for me in 0..2u32 {
+            let world = &world;
+            scope.spawn(move || {
+                let device = world.join(me);
+                let direct = device.direct().expect("shared memory has direct ways");
+                assert_eq!(direct.join(1 - me, &Memory::opaque(8), 3, 1), Pull::No);
+            });
+        }
+    });
 }
 
 /// A process that sleeps is woken by whichever device has something, again and again.

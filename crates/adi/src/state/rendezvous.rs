@@ -175,7 +175,10 @@ impl State {
             return None;
         }
         if source.place == 0 {
-            let bytes = vec![0; source.len as usize];
+            let mut bytes = Vec::new();
+            // A damaged request may tell of more than there is memory for.
+            bytes.try_reserve_exact(source.len as usize).ok()?;
+            bytes.resize(source.len as usize, 0);
             return direct.fetch(from, source, &Memory::dense(bytes.as_ptr(), bytes.len())).then_some(bytes);
         }
         let view = direct.view(source)?;

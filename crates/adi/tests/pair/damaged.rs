@@ -1,6 +1,7 @@
 //! Packets that cannot be right: each is told, and nothing else happens by it.
 
 use crate::buffer::Buffer;
+use crate::direct;
 use crate::network::{Manners, Scissors};
 use crate::world::connected;
 use proptest::prelude::*;
@@ -132,6 +133,32 @@ fn what_cannot_be_right_is_told_and_ignored() {
             scene.finish();
         }
     }
+}
+
+/// No copy by both sides has begun where no device makes one: the send is not over by that.
+#[test]
+fn a_copy_that_no_device_makes_is_told() {
+    direct::ABSENT.set(true);
+    let scene = Scene::new(0);
+    scene.scissors.forge(1, 0, [JOIN, 0, 3, number(scene.send)], &[]);
+    scene.progress();
+    assert_eq!(scene.told.borrow().len(), 1, "{:?}", scene.told);
+    assert!(!scene.engines[0].is_done(scene.send));
+    scene.finish();
+    direct::ABSENT.set(false);
+}
+
+/// A request to send tells of more memory than there is, and that it counts on being kept: it waits.
+#[test]
+fn a_request_that_is_too_long_to_be_kept_waits() {
+    const MAY_BUFFER: u64 = 1 << 10;
+    const SIZE: u64 = 1 << 62;
+    let scene = Scene::new(0);
+    let memory = Memory { address: 8, len: SIZE, block: SIZE, stride: 0, place: 0, key: 0, cookie: 0 };
+    scene.scissors.forge(1, 0, [RTS | MAY_BUFFER, 1 | 7 << 32, SIZE, 5], &memory.encode());
+    scene.progress();
+    assert_eq!(scene.engines[0].unexpected(), (1, 0));
+    assert!(scene.told.borrow().is_empty(), "nothing is wrong with it as far as is known: {:?}", scene.told);
 }
 
 #[test]

@@ -21,6 +21,8 @@ thread_local! {
     pub static TAKEN: Cell<u32> = const { Cell::new(0) };
     /// All processes wait.
     pub static WAITING: Cell<bool> = const { Cell::new(false) };
+    /// Devices carry packets, and nothing else.
+    pub static ABSENT: Cell<bool> = const { Cell::new(false) };
     /// Questions about pairs.
     static ASKED: Cell<u32> = const { Cell::new(0) };
     /// Keys that were given for memory and are not released, and the last one.

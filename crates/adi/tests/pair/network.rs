@@ -219,7 +219,7 @@ impl Port {
 
 impl Channel for Port {
     fn direct(&self) -> Option<&dyn Direct> {
-        Some(self)
+        (!direct::ABSENT.get()).then_some(self as &dyn Direct)
     }
 
     fn awake(&self) -> u32 {

@@ -196,7 +196,7 @@ impl SingleCopy for MultiDevice {
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
         match self.direct_to(peer) {
             Some((device, peer)) => device.join(peer, source, number, sender),
-            None => Pull::Done,
+            None => Pull::No,
         }
     }
 

@@ -17,7 +17,8 @@ impl State {
         // Both have the kernel copy from the address: the place does not matter any more.
         self.unconfirmed.end_misplaced(request);
         let source = self.requests.get(request).data.memory();
-        match self.direct().join(from, &source, number, request) {
+        let joined = self.mcm.direct().map_or(Pull::No, |direct| direct.join(from, &source, number, request));
+        match joined {
             Pull::Done => self.advance_send(request, true, true),
             Pull::No => {
                 let header = Packet::Join { sender: request, number }.encode();
