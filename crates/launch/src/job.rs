@@ -3,6 +3,7 @@
 mod addresses;
 mod attended;
 mod claims;
+mod ended;
 mod further;
 mod kept;
 mod libraries;
@@ -15,7 +16,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
-use rustix::process::{Pid, WaitStatus};
 use tern_pmi::Nodes;
 use tern_pmi::control::{self, Attached, Message, Received};
 use tern_pmi::names::Name;
@@ -23,7 +23,7 @@ use tern_pmi::names::Name;
 use crate::options::{TIMED_OUT, late};
 use crate::output::{Output, Wish};
 use crate::plan::Plan;
-use crate::rank::{self, End, State, Verdict};
+use crate::rank::{self, State};
 use crate::signals::Signals;
 use crate::uplink::Uplink;
 use crate::{descendants, say::say};
@@ -395,73 +395,6 @@ impl Job<'_> {
         match rank.world {
             0 => format!("rank {}", rank.number),
             world => format!("rank {} of spawn {world}", rank.number),
-        }
-    }
-
-    /// Takes note of processes that have ended. Those killed by a signal are judged first: with
-    /// several at once, they are the cause more often than the others.
-    fn reap(&mut self) {
-        let mut ended: Vec<(usize, libc::pid_t, End)> = Vec::new();
-        while let Ok(Some((pid, status))) = descendants::reap() {
-            ended.extend(self.rank_ended(pid, status));
-        }
-        ended.sort_by_key(|(_, _, end)| matches!(end, End::Exited(_)));
-        // An abort may wait in a socket; it tells more than the end of its process.
-        for (rank, _, _) in &ended {
-            self.listen(*rank);
-        }
-        for (rank, pid, end) in ended {
-            self.judge(rank, pid, end);
-            self.forget(rank);
-        }
-    }
-
-    /// The rank of a process that has ended; none for the child of a rank.
-    fn rank_ended(&mut self, pid: Pid, status: WaitStatus) -> Option<(usize, libc::pid_t, End)> {
-        let pid = pid.as_raw_pid();
-        let rank = self.ranks.iter().position(|rank| rank.alive && !rank.attended && rank.pid == pid)?;
-        let end = match status.terminating_signal() {
-            Some(signal) => End::Signaled(signal),
-            None => End::Exited(status.exit_status()?),
-        };
-        self.ranks[rank].alive = false;
-        Some((rank, pid, end))
-    }
-
-    fn judge(&mut self, rank: usize, pid: libc::pid_t, end: End) {
-        if self.ranks[rank].recalled {
-            return;
-        }
-        let name = self.named(rank, pid);
-        if self.plan.exit_codes || self.plan.verbose && self.ending.is_none() {
-            self.say(&format!("{name} {}", end.text()));
-        }
-        match rank::judge(self.ranks[rank].state, end) {
-            Verdict::Fine => {}
-            Verdict::Note(code, text) => {
-                self.code.get_or_insert(code);
-                self.go_on_without(&name, &text);
-            }
-            Verdict::Fatal(code, text) => self.fail(code, &format!("{name} {text}")),
-        }
-    }
-
-    /// A rank has failed that nobody waits for in MPI any more. The others may need time for what they have still to do,
-    /// but may also wait for it in other ways.
-    fn go_on_without(&mut self, name: &str, text: &str) {
-        if self.ending.is_some() {
-            return;
-        }
-        let limit = tern_settings::LINGER.get();
-        let others = self.ranks.iter().any(|rank| rank.alive);
-        let rest = match (others, limit.is_zero()) {
-            (false, _) => String::new(),
-            (true, true) => "; the others go on".into(),
-            (true, false) => format!("; the others may go on for {} s (TERN_LINGER)", limit.as_secs_f64()),
-        };
-        self.say(&format!("{name} {text}{rest}"));
-        if others && !limit.is_zero() && self.linger.is_none() {
-            self.linger = Some((Instant::now() + limit, name.to_owned()));
         }
     }
 
