@@ -1,31 +1,12 @@
 //! The ofi device against the contract of all devices, over providers that need no card.
 
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use tern_device::conformance::Group;
+use tern_device::conformance::{Endpoints, Group};
 use tern_device::{Channel, Header, Memory, Payload, Pull, Sink};
 use tern_ofi::{Endpoint, Settings};
 
-/// Processes that live in one process here.
-struct Processes {
-    endpoints: Mutex<Vec<Option<Endpoint>>>,
-    addresses: Vec<Vec<u8>>,
-}
-
-impl Processes {
-    fn new(processes: u32, settings: &Settings) -> Processes {
-        let open = |me| Endpoint::open(me, processes, settings).expect("an endpoint");
-        let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
-        let addresses = endpoints.iter().map(Endpoint::address).collect();
-        Processes { endpoints: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses }
-    }
-}
-
-impl Group for Processes {
-    fn join(&self, me: u32) -> Box<dyn Channel> {
-        let endpoint = self.endpoints.lock().unwrap()[me as usize].take();
-        Box::new(endpoint.expect("each joins once").join(&self.addresses).expect("a thread"))
-    }
+fn group(processes: u32, settings: &Settings) -> Box<dyn Group> {
+    Box::new(Endpoints::new(processes, |me| Endpoint::open(me, processes, settings)))
 }
 
 /// Declares a test for each check. Skipped, aloud, where the provider is not there.
@@ -36,7 +17,7 @@ macro_rules! suite {
                 let change: fn(&mut super::Settings) = $change;
                 let mut settings = super::settings($provider);
                 change(&mut settings);
-                Box::new(super::Processes::new(processes, &settings))
+                super::group(processes, &settings)
             }
             $(#[test]
             fn $check() {
@@ -154,7 +135,7 @@ impl Sink for Told {
 
 /// A pair of processes.
 fn two(settings: &Settings) -> [Box<dyn Channel>; 2] {
-    let processes = Processes::new(2, settings);
+    let processes = group(2, settings);
     [processes.join(0), processes.join(1)]
 }
 

@@ -1,28 +1,11 @@
 //! The example of a device against the contract of all devices.
 
-use std::sync::Mutex;
-use tern_device::conformance::Group;
-use tern_device::{Channel, Endpoint as _, Header, Payload, Sink};
+use tern_device::conformance::{Endpoints, Group};
+use tern_device::{Endpoint as _, Header, Payload, Sink};
 use tern_pipes::Endpoint;
 
-/// Processes that live in one process here.
-struct Processes {
-    endpoints: Mutex<Vec<Option<Endpoint>>>,
-    addresses: Vec<Vec<u8>>,
-}
-
-impl Group for Processes {
-    fn join(&self, me: u32) -> Box<dyn Channel> {
-        let endpoint = self.endpoints.lock().unwrap()[me as usize].take().expect("each joins once");
-        let addresses: Vec<&[u8]> = self.addresses.iter().map(|address| &address[..]).collect();
-        Box::new(endpoint).join(&addresses).expect("pipes")
-    }
-}
-
 fn group(processes: u32) -> Box<dyn Group> {
-    let endpoints: Vec<Endpoint> = (0..processes).map(|me| Endpoint::open(me, processes).expect("a pipe")).collect();
-    let addresses = endpoints.iter().map(Endpoint::address).collect();
-    Box::new(Processes { endpoints: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses })
+    Box::new(Endpoints::new(processes, |me| Endpoint::open(me, processes)))
 }
 
 tern_device::conformance_tests!(packets of group);

@@ -1,47 +1,27 @@
 //! The TCP device against the contract of all devices.
 
 use proptest::prelude::*;
-use std::sync::Mutex;
-use tern_device::Channel;
-use tern_device::conformance::{Action, Group, follow};
+use tern_device::conformance::{Action, Endpoints, Group, follow};
 use tern_tcp::{Endpoint, Settings};
 
-/// Processes that live in one process here.
-struct Processes {
-    endpoints: Mutex<Vec<Option<Endpoint>>>,
-    addresses: Vec<Vec<u8>>,
-}
-
-impl Processes {
-    fn new(processes: u32, settings: &Settings) -> Processes {
-        let open = |me| Endpoint::open(me, processes, settings).expect("a port");
-        let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
-        let addresses = endpoints.iter().map(Endpoint::address).collect();
-        Processes { endpoints: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses }
-    }
-}
-
-impl Group for Processes {
-    fn join(&self, me: u32) -> Box<dyn Channel> {
-        let endpoint = self.endpoints.lock().unwrap()[me as usize].take();
-        Box::new(endpoint.expect("each joins once").join(&self.addresses).expect("a thread"))
-    }
+fn group(processes: u32, settings: Settings) -> Box<dyn Group> {
+    Box::new(Endpoints::new(processes, |me| Endpoint::open(me, processes, &settings)))
 }
 
 fn usual(processes: u32) -> Box<dyn Group> {
-    Box::new(Processes::new(processes, &Settings::default()))
+    group(processes, Settings::default())
 }
 
 /// Shorter packets, over IPv6.
 fn narrow(processes: u32) -> Box<dyn Group> {
     let addresses = ["::1"].map(|text| text.parse().expect("an address")).into();
-    Box::new(Processes::new(processes, &Settings { packet: 20_000, piece: 50_000, addresses, ..Settings::default() }))
+    group(processes, Settings { packet: 20_000, piece: 50_000, addresses, ..Settings::default() })
 }
 
 /// Long messages over three connections.
 fn together(processes: u32) -> Box<dyn Group> {
     let addresses = vec!["127.0.0.1".parse().expect("an address"); 3];
-    Box::new(Processes::new(processes, &Settings { together: true, addresses, ..Settings::default() }))
+    group(processes, Settings { together: true, addresses, ..Settings::default() })
 }
 
 mod as_usual {

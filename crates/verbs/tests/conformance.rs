@@ -1,61 +1,40 @@
 //! The RDMA device over the software HCA against the contract of all devices.
 
 use proptest::prelude::*;
-use std::sync::Mutex;
-use tern_device::Channel;
-use tern_device::conformance::{Action, Group, follow};
+use tern_device::conformance::{Action, Endpoints, Group, follow};
 use tern_verbs::{Endpoint, Settings, Transport};
 
-/// Processes that live in one process here, each with an HCA of its own.
-struct Processes {
-    endpoints: Mutex<Vec<Option<Endpoint>>>,
-    addresses: Vec<Vec<u8>>,
+/// Processes with an HCA each, all on one node.
+fn on_one_node(processes: u32, settings: Settings) -> Box<dyn Group> {
+    on_nodes(processes, settings, |_| 0)
 }
 
-impl Processes {
-    fn new(processes: u32, settings: &Settings) -> Processes {
-        Processes::on_nodes(processes, settings, |_| 0)
-    }
-
-    fn on_nodes(processes: u32, settings: &Settings, node: fn(u32) -> u32) -> Processes {
-        let open = |me| {
-            let settings = Settings { node: node(me), ..settings.clone() };
-            Endpoint::open(me, processes, &settings).expect("a software HCA")
-        };
-        let endpoints: Vec<Endpoint> = (0..processes).map(open).collect();
-        let addresses = endpoints.iter().map(Endpoint::address).collect();
-        Processes { endpoints: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses }
-    }
-}
-
-impl Group for Processes {
-    fn join(&self, me: u32) -> Box<dyn Channel> {
-        let endpoint = self.endpoints.lock().unwrap()[me as usize].take();
-        Box::new(endpoint.expect("each joins once").join(&self.addresses).expect("buffers"))
-    }
+fn on_nodes(processes: u32, settings: Settings, node: fn(u32) -> u32) -> Box<dyn Group> {
+    let settings = |me| Settings { node: node(me), ..settings.clone() };
+    Box::new(Endpoints::new(processes, |me| Endpoint::open(me, processes, &settings(me))))
 }
 
 fn usual(processes: u32) -> Box<dyn Group> {
-    Box::new(Processes::new(processes, &Settings::default()))
+    on_one_node(processes, Settings::default())
 }
 
 /// As little of everything as there can be.
 fn narrow(processes: u32) -> Box<dyn Group> {
     let buffers = 64.max(8 * processes);
     let settings = Settings { packet: 1100, credits: 8, buffers, header_cache: false, ..Settings::default() };
-    Box::new(Processes::new(processes, &settings))
+    on_one_node(processes, settings)
 }
 
 /// Everybody is busy, and rings are soon full.
 fn ringed(processes: u32) -> Box<dyn Group> {
     let settings = Settings { ring_after: 1, ring_cells: 3, ring_cell: 256, ..Settings::default() };
-    Box::new(Processes::new(processes, &settings))
+    on_one_node(processes, settings)
 }
 
 /// One queue pair to each node; two processes on one, and the others on another.
 fn over_xrc(processes: u32) -> Box<dyn Group> {
     let settings = Settings { transport: Transport::Xrc, ring_after: 8, ..Settings::default() };
-    Box::new(Processes::on_nodes(processes, &settings, |me| me / 2))
+    on_nodes(processes, settings, |me| me / 2)
 }
 
 mod over_xrc {
@@ -73,7 +52,7 @@ mod with_a_full_send_queue {
     fn granted_much(processes: u32, transport: Transport, rings: u32) -> Box<dyn Group> {
         let settings =
             Settings { transport, credits: 200, rings, ring_after: 1, ring_cells: 200, ..Settings::default() };
-        Box::new(Processes::new(processes, &settings))
+        on_one_node(processes, settings)
     }
 
     #[test]
@@ -101,7 +80,7 @@ mod with_a_full_send_queue {
 fn over_queues(processes: u32) -> Box<dyn Group> {
     let settings =
         Settings { transport: Transport::Xrc, queues: 3, queue_after: 1, ring_after: 8, ..Settings::default() };
-    Box::new(Processes::new(processes, &settings))
+    on_one_node(processes, settings)
 }
 
 /// What a queue takes: memory in one run, and no message that is longer than its receive.
@@ -129,7 +108,7 @@ mod over_queues {
 
 /// Long messages go over several ports.
 fn ported(processes: u32) -> Box<dyn Group> {
-    Box::new(Processes::new(processes, &Settings { ports: 3, ..Settings::default() }))
+    on_one_node(processes, Settings { ports: 3, ..Settings::default() })
 }
 
 mod with_ports {

@@ -1,7 +1,9 @@
 //! What every device must do, as tests that a device's own test program runs:
 //!
 //! ```text
-//! fn group(processes: u32) -> Box<dyn Group> { … }
+//! fn group(processes: u32) -> Box<dyn Group> {
+//!     Box::new(Endpoints::new(processes, |me| Endpoint::open(me, processes)))
+//! }
 //! tern_device::conformance_tests!(packets of group);
 //! tern_device::conformance_tests!(direct of group);
 //! ```
@@ -35,15 +37,40 @@ pub use remote::*;
 pub use sequence::{Action, follow};
 pub use sleep::*;
 
-use crate::{Channel, Header, Payload, Sink};
+use crate::{Channel, Endpoint, Header, Payload, Sink};
 use pattern::{bytes, check};
 use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Processes that can reach each other, before they have joined.
 pub trait Group: Sync {
     /// The device of process `me`. Called once for each.
     fn join(&self, me: u32) -> Box<dyn Channel>;
+}
+
+/// Processes by their endpoints, which have told each other their addresses: the group of a device that has an [`Endpoint`].
+pub struct Endpoints<E> {
+    waiting: Mutex<Vec<Option<E>>>,
+    addresses: Vec<Vec<u8>>,
+}
+
+impl<E: Endpoint> Endpoints<E> {
+    /// So many processes; `open` gives the endpoint of each.
+    pub fn new<X: Debug>(processes: u32, open: impl Fn(u32) -> Result<E, X>) -> Endpoints<E> {
+        let endpoints: Vec<E> = (0..processes).map(|me| open(me).expect("an endpoint")).collect();
+        let addresses = endpoints.iter().map(Endpoint::address).collect();
+        Endpoints { waiting: Mutex::new(endpoints.into_iter().map(Some).collect()), addresses }
+    }
+}
+
+impl<E: Endpoint + Send> Group for Endpoints<E> {
+    fn join(&self, me: u32) -> Box<dyn Channel> {
+        let endpoint = self.waiting.lock().expect("no thread has failed")[me as usize].take().expect("each joins once");
+        let addresses: Vec<&[u8]> = self.addresses.iter().map(|address| &address[..]).collect();
+        Box::new(endpoint).join(&addresses).expect("a device")
+    }
 }
 
 /// Makes a group of so many processes, with memory of its own.
