@@ -26,23 +26,18 @@ pub use crate::datatype::query::{
 pub use crate::request::count::{get_count, get_elements, get_elements_x, status_set_elements, status_set_elements_x};
 pub use crate::request::persistent::{start, startall};
 // Point-to-point (chapter 3) and requests.
+pub use crate::collective::calls::{
+    allgather, allgather_init, allgatherv, allgatherv_init, allreduce, allreduce_init, alltoall, alltoall_init,
+    alltoallv, alltoallv_init, alltoallw, alltoallw_init, barrier, barrier_init, bcast, bcast_init, exscan,
+    exscan_init, gather, gather_init, gatherv, gatherv_init, iallgather, iallgatherv, iallreduce, ialltoall,
+    ialltoallv, ialltoallw, ibarrier, ibcast, iexscan, igather, igatherv, ireduce, ireduce_scatter,
+    ireduce_scatter_block, iscan, iscatter, iscatterv, reduce, reduce_init, reduce_scatter, reduce_scatter_block,
+    reduce_scatter_block_init, reduce_scatter_init, scan, scan_init, scatter, scatter_init, scatterv, scatterv_init,
+};
 pub use crate::collective::neighbor::{
     ineighbor_allgather, ineighbor_allgatherv, ineighbor_alltoall, ineighbor_alltoallv, ineighbor_alltoallw,
     neighbor_allgather, neighbor_allgather_init, neighbor_allgatherv, neighbor_allgatherv_init, neighbor_alltoall,
     neighbor_alltoall_init, neighbor_alltoallv, neighbor_alltoallv_init, neighbor_alltoallw, neighbor_alltoallw_init,
-};
-pub use crate::collective::nonblocking::{
-    iallgather, iallgatherv, iallreduce, ialltoall, ialltoallv, ialltoallw, ibarrier, ibcast, iexscan, igather,
-    igatherv, ireduce, ireduce_scatter, ireduce_scatter_block, iscan, iscatter, iscatterv,
-};
-pub use crate::collective::persistent::{
-    allgather_init, allgatherv_init, allreduce_init, alltoall_init, alltoallv_init, alltoallw_init, barrier_init,
-    bcast_init, exscan_init, gather_init, gatherv_init, reduce_init, reduce_scatter_block_init, reduce_scatter_init,
-    scan_init, scatter_init, scatterv_init,
-};
-pub use crate::collective::{
-    allgather, allgatherv, allreduce, alltoall, alltoallv, alltoallw, barrier, bcast, exscan, gather, gatherv, reduce,
-    reduce_scatter, reduce_scatter_block, scan, scatter, scatterv,
 };
 pub use crate::op::{op_commutative, op_create, op_create_c, op_free, reduce_local};
 pub use crate::p2p::buffered::{

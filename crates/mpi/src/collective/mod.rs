@@ -1,22 +1,21 @@
-//! Blocking collectives (MPI 5.0 chapter 6): each makes its schedule and runs it to the end.
+//! Collectives (MPI 5.0 chapter 6): how a call runs, and how it fails.
 
 pub(crate) mod args;
 mod called;
+pub mod calls;
 mod describe;
 pub(crate) mod fast;
+mod forms;
 pub mod neighbor;
 pub(crate) mod neighbor_plan;
-pub mod nonblocking;
-pub mod persistent;
 pub(crate) mod plan;
 pub(crate) mod request;
 
-use crate::args::{Counts, Handles};
 use crate::check;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::lost;
-use crate::objects::{Comm, Datatype, Operation};
+use crate::objects::Comm;
 use crate::runtime::adi;
 use crate::scope::{Errhandler, InCharge};
 use crate::task;
@@ -154,142 +153,4 @@ fn failure_of(failure: Failure) -> Box<Error> {
 /// A member has refused its call.
 fn refused(rank: u32) -> Box<Error> {
     Error::new(MPI_ERR_OTHER, format!("rank {rank} has refused this call for its arguments there, and got an error"))
-}
-
-/// MPI_Barrier (section 6.3).
-pub fn barrier(comm: Rc<Comm>) -> Result<()> {
-    run(&comm, plan::barrier())
-}
-
-/// MPI_Bcast (section 6.4).
-pub fn bcast(buffer: *mut u8, count: i64, datatype: Rc<Datatype>, root: i32, comm: Rc<Comm>) -> Result<()> {
-    run(&comm, plan::bcast(buffer, count, &datatype, root, &comm)?)
-}
-
-/// MPI_Gather (section 6.5).
-#[allow(clippy::too_many_arguments)]
-pub fn gather(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::gather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
-}
-
-/// MPI_Gatherv (section 6.5).
-#[allow(clippy::too_many_arguments)]
-pub fn gatherv(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
-    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::gatherv(sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, root, &comm)?)
-}
-
-/// MPI_Scatter (section 6.6).
-#[allow(clippy::too_many_arguments)]
-pub fn scatter(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::scatter(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
-}
-
-/// MPI_Scatterv (section 6.6).
-#[allow(clippy::too_many_arguments)]
-pub fn scatterv(
-    sendbuf: *const u8, sendcounts: Counts, displs: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, root: i32, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::scatterv(sendbuf, sendcounts, displs, &sendtype, recvbuf, recvcount, &recvtype, root, &comm)?)
-}
-
-/// MPI_Allgather (section 6.7).
-pub fn allgather(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::allgather(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)?)
-}
-
-/// MPI_Allgatherv (section 6.7).
-#[allow(clippy::too_many_arguments)]
-pub fn allgatherv(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcounts: Counts, displs: Counts,
-    recvtype: Rc<Datatype>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::allgatherv(sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)?)
-}
-
-/// MPI_Alltoall (section 6.8).
-pub fn alltoall(
-    sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, recvbuf: *mut u8, recvcount: i64,
-    recvtype: Rc<Datatype>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::alltoall(sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype)?)
-}
-
-/// MPI_Alltoallv (section 6.8).
-#[allow(clippy::too_many_arguments)]
-pub fn alltoallv(
-    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtype: Rc<Datatype>, recvbuf: *mut u8,
-    recvcounts: Counts, rdispls: Counts, recvtype: Rc<Datatype>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(
-        &comm,
-        plan::alltoallv(sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)?,
-    )
-}
-
-/// MPI_Alltoallw (section 6.8).
-#[allow(clippy::too_many_arguments)]
-pub fn alltoallw(
-    sendbuf: *const u8, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: *mut u8, recvcounts: Counts,
-    rdispls: Counts, recvtypes: Handles, comm: Rc<Comm>,
-) -> Result<()> {
-    run(
-        &comm,
-        plan::alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)?,
-    )
-}
-
-/// MPI_Reduce (section 6.9.1).
-pub fn reduce(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, root: i32,
-    comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::reduce(sendbuf, recvbuf, count, &datatype, &op, root, &comm)?)
-}
-
-/// MPI_Allreduce (section 6.9.6).
-pub fn allreduce(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::allreduce(sendbuf, recvbuf, count, &datatype, &op)?)
-}
-
-/// MPI_Reduce_scatter_block (section 6.10.1).
-pub fn reduce_scatter_block(
-    sendbuf: *const u8, recvbuf: *mut u8, recvcount: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::reduce_scatter_block(sendbuf, recvbuf, recvcount, &datatype, &op, &comm)?)
-}
-
-/// MPI_Reduce_scatter (section 6.10.2).
-pub fn reduce_scatter(
-    sendbuf: *const u8, recvbuf: *mut u8, recvcounts: Counts, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::reduce_scatter(sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)?)
-}
-
-/// MPI_Scan (section 6.11.1).
-pub fn scan(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::scan(sendbuf, recvbuf, count, &datatype, &op, &comm)?)
-}
-
-/// MPI_Exscan (section 6.11.2).
-pub fn exscan(
-    sendbuf: *const u8, recvbuf: *mut u8, count: i64, datatype: Rc<Datatype>, op: Rc<Operation>, comm: Rc<Comm>,
-) -> Result<()> {
-    run(&comm, plan::exscan(sendbuf, recvbuf, count, &datatype, &op, &comm)?)
 }
