@@ -224,6 +224,22 @@ pub fn scatterv(c: &Case) {
     check(c, "scatterv", first, &recvs.iter().map(|b| &b.memory).collect::<Vec<_>>(), &expected);
 }
 
+/// What all receive when each has what all send. In place, the own block of each is put where it belongs.
+fn gathered<'a>(c: &Case, in_place: bool, sends: &[Even], recvs: impl Iterator<Item = &'a mut Memory>) -> Vec<Memory> {
+    let mut expected = Vec::new();
+    for (i, recv) in recvs.enumerate() {
+        if in_place {
+            recv.write(i, &sends[i].memory.read(0));
+        }
+        let mut memory = recv.clone();
+        for (block, source) in c.sources(i).enumerate() {
+            memory.write(block, &sends[source].memory.read(0));
+        }
+        expected.push(memory);
+    }
+    expected
+}
+
 pub fn allgather(c: &Case) {
     let mut r = c.random();
     let in_place = c.remote == 0 && r.one_in(2);
@@ -232,20 +248,9 @@ pub fn allgather(c: &Case) {
     let other = if c.remote == 0 { c.units } else { r.below(c.units + 1) };
     let units = |i: usize| if i < c.size { c.units } else { other };
     let sends: Vec<Even> = (0..c.all()).map(|i| any_even(&mut r, units(i), 1)).collect();
-    let recvs: Vec<Even> =
+    let mut recvs: Vec<Even> =
         (0..c.all()).map(|i| any_even(&mut r, units(c.sources(i).start), c.sources(i).len())).collect();
-    let mut recvs = recvs;
-    let mut expected = Vec::new();
-    for (i, recv) in recvs.iter_mut().enumerate() {
-        if in_place {
-            recv.memory.write(i, &sends[i].memory.read(0));
-        }
-        let mut memory = recv.memory.clone();
-        for (block, source) in c.sources(i).enumerate() {
-            memory.write(block, &sends[source].memory.read(0));
-        }
-        expected.push(memory);
-    }
+    let expected = gathered(c, in_place, &sends, recvs.iter_mut().map(|b| &mut b.memory));
     let schedule = |i: usize| {
         let send = (!in_place).then_some(&sends[i].buffer);
         tern_coll::allgather(&members[i], send, &recvs[i].buffer)
@@ -261,17 +266,7 @@ pub fn allgatherv(c: &Case) {
     let units = any_units(&mut r, c.all(), c.units);
     let sends: Vec<Even> = units.iter().map(|&u| any_even(&mut r, u, 1)).collect();
     let mut recvs: Vec<_> = (0..c.all()).map(|i| uneven(&mut r, &units[c.sources(i)])).collect();
-    let mut expected = Vec::new();
-    for (i, recv) in recvs.iter_mut().enumerate() {
-        if in_place {
-            recv.memory.write(i, &sends[i].memory.read(0));
-        }
-        let mut memory = recv.memory.clone();
-        for (block, source) in c.sources(i).enumerate() {
-            memory.write(block, &sends[source].memory.read(0));
-        }
-        expected.push(memory);
-    }
+    let expected = gathered(c, in_place, &sends, recvs.iter_mut().map(|b| &mut b.memory));
     let schedule = |i: usize| {
         let send = (!in_place).then_some(&sends[i].buffer);
         tern_coll::allgatherv(&members[i], send, &recvs[i].buffer)
