@@ -8,12 +8,13 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [PART...]"}" && pwd)
+. "$here/common.sh"
 shift
 [ $# -gt 0 ] || set -- managers tree slurm
 work=$(mktemp -d)
+evidence=$work/log
 mark=allocation-test-$$
 export TERN_TEST_MARK=$mark TERN_COSTS=default
-passed=0 failed=0 skipped=0
 slurm=
 
 remove() {
@@ -23,17 +24,6 @@ remove() {
 }
 trap remove EXIT
 trap 'remove; exit 1' INT TERM
-
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1"
-    tail -n 15 "$work/log" 2> /dev/null | cut -c 1-300 | sed 's/^/    /'
-}
 
 # The processes that have the mark in their environment, but for this script and its like.
 left() {
@@ -206,14 +196,12 @@ STANDIN
 
 slurm() {
     if ! command -v slurmctld > /dev/null || ! command -v slurmd > /dev/null || [ "$(id -u)" != 0 ]; then
-        skipped=$((skipped + 1))
-        echo "SKIP slurm: Debian's slurm-wlm is not there, or this is not root"
+        skip "slurm" "Debian's slurm-wlm is not there, or this is not root"
         return
     fi
     slurm=$work/slurm
     if ! "$here/launchers/slurm.sh" start "$slurm" > "$work/log" 2>&1; then
-        skipped=$((skipped + 1))
-        echo "SKIP slurm: it cannot be started: $(tail -n 1 "$work/log" | cut -c 1-200)"
+        skip "slurm" "it cannot be started: $(tail -n 1 "$work/log" | cut -c 1-200)"
         return
     fi
     export SLURM_CONF="$slurm/slurm.conf"
@@ -246,5 +234,4 @@ slurm() {
 }
 
 for part; do "$part"; done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -5,10 +5,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0
+. "$here/common.sh"
+make_place
 
 "$prefix/bin/mpicc" -Wall -o "$place/mistakes" "$here/debug/mistakes.c"
 
@@ -30,11 +28,9 @@ expect() {
         esac
     done
     if [ -z "$wrong" ]; then
-        passed=$((passed + 1))
-        echo "ok   $1"
+        ok "$1"
     else
-        failed=$((failed + 1))
-        echo "FAIL $1: $wrong"
+        fail "$1" "$wrong"
         cut -c 1-300 "$place/said" | sed 's/^/    /'
     fi
 }
@@ -158,5 +154,4 @@ rank 0: in MPI_Send for .*: waits for rank 1 to receive, tag 3, 4 bytes, MPI_COM
 deadlock: rank 0 and rank 1 wait for each other$
 LINES
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -10,6 +10,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [NAME...]"}" && pwd)
+. "$here/common.sh"
 shift
 wanted=$*
 work=${TERN_TEST_DIR:-$here/../target/clients}
@@ -17,7 +18,6 @@ mkdir -p "$work"
 cd "$work"
 unset LD_LIBRARY_PATH
 export OMP_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-passed=0 failed=0 skipped=0
 
 # now: seconds with two digits.
 now() { date +%s.%N; }
@@ -29,8 +29,7 @@ client() {
     shift 4
     case " $wanted " in *" $name "* | '  ') ;; *) return 0 ;; esac
     if ! command -v "$1" > /dev/null; then
-        skipped=$((skipped + 1))
-        echo "skip $name: $1 is not installed"
+        skip "$name" "$1 is not installed"
         return 0
     fi
     own=/usr/bin/mpiexec.$abi
@@ -51,11 +50,9 @@ client() {
     done
     times="$(cat "$name/tern.seconds") s, on its own library $(cat "$name/own.seconds") s"
     if cmp -s "$name/tern.result" "$name/own.result" && grep -q '^exit code 0' "$name/tern.result"; then
-        passed=$((passed + 1))
-        echo "ok   $name ($abi, $ranks ranks): $(head -n 1 "$name/tern.result") ($times)"
+        ok "$name ($abi, $ranks ranks): $(head -n 1 "$name/tern.result") ($times)"
     else
-        failed=$((failed + 1))
-        echo "FAIL $name ($abi, $ranks ranks; $times):"
+        fail "$name" "$abi, $ranks ranks; $times:"
         head -n 5 "$name/tern/err" | sed 's/^/    /'
         diff "$name/own.result" "$name/tern.result" | head -n 8 | sed 's/^/    /'
     fi
@@ -91,5 +88,4 @@ if [ -n "${IMB_FOLDER:-}" ]; then
     done
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

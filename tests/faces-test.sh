@@ -11,10 +11,10 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 prefix=$(cd "${1:?"usage: $0 PREFIX [all | NAME...]"}" && pwd)
+. "$here/common.sh"
 shift
 place=$root/target/faces
 mkdir -p "$place"
-passed=0 failed=0 skipped=0
 
 if [ $# -eq 0 ]; then
     set -- abi_plain abi_fortran_handles abi_removed attr_comm coll_intra coll_types errhandler_user op_user p2p_complete p2p_generalized p2p_persistent \
@@ -73,14 +73,12 @@ C
 for face in ${TERN_FACES:-mpich openmpi}; do
     case $face in mpich) library=libmpi.so.12 ;; *) library=libmpi.so.40 ;; esac
     if ! [ -e "$prefix/lib/$library" ]; then
-        echo "FAIL $face: no $library in $prefix/lib"
-        failed=$((failed + 1))
+        fail "$face" "no $library in $prefix/lib"
         continue
     fi
     include=$(header_of $face)
     if [ -z "$include" ]; then
-        echo "SKIP $face: no mpi.h of it: $(tail -n 1 "$place/$face.log")"
-        skipped=$((skipped + 1))
+        skip "$face" "no mpi.h of it: $(tail -n 1 "$place/$face.log")"
         continue
     fi
     supplement > "$place/supplement.h"
@@ -91,8 +89,7 @@ for face in ${TERN_FACES:-mpich openmpi}; do
     for name; do
         reason=$(differs $face "$name")
         if [ -n "$reason" ]; then
-            echo "SKIP $face $name: $reason"
-            skipped=$((skipped + 1))
+            skip "$face $name" "$reason"
         else
             names="$names $name"
         fi
@@ -136,11 +133,9 @@ expect() {
     shift 2
     said=$("$prefix/bin/mpiexec" -n 1 "$@" 2>&1) || true
     if printf '%s\n' "$said" | grep -q -e "$pattern"; then
-        passed=$((passed + 1))
-        echo "ok   $what"
+        ok "$what"
     else
-        failed=$((failed + 1))
-        echo "FAIL $what: $* said: $said"
+        fail "$what" "$* said: $said"
     fi
 }
 for face in ${TERN_FACES:-mpich openmpi}; do
@@ -159,5 +154,4 @@ if [ -e wrong.openmpi-pie ]; then
     expect "openmpi: a handle of MPICH is an error" 'rank -7, class MPI_ERR_COMM' ./wrong.openmpi-pie 0x44000000
     expect "openmpi: and whose it is is told" "looks like one of MPICH" ./wrong.openmpi-no-pie 0x44000000
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

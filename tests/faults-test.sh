@@ -7,23 +7,12 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$here/common.sh"
 mpiexec=$prefix/bin/mpiexec
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
+make_place
+evidence=$place/said
 # Seconds for a job.
 patience=60
-
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1: $2"
-    tail -n 12 "$place/said" | cut -c 1-300 | sed 's/^/    /'
-}
 
 # job RANKS FAULTS ARGUMENT...: runs the traffic over two nodes; leaves its exit code in `code`.
 job() {
@@ -239,5 +228,4 @@ ends 4 cut-after=40 short
 ends 4 access=1/30 long
 unset TERN_VERBS_TRANSPORT
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -6,12 +6,10 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
+. "$root/tests/common.sh"
+make_place
 
 mkdir "$place/docs"
-passed=0 failed=0 skipped=0
 
 # measure SUITE PAGE ARGUMENTS...: its report is put into a copy of the page.
 measure() {
@@ -57,8 +55,7 @@ try() {
     if "$@"; then
         passed=$((passed + 1))
     else
-        failed=$((failed + 1))
-        echo "FAIL $name"
+        fail "$name"
     fi
 }
 
@@ -72,5 +69,4 @@ if ! [ -e /dev/tern ]; then
     skipped=1
     echo "skip knem by the kernel module: /dev/tern is not there"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

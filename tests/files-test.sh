@@ -5,10 +5,8 @@
 set -u
 
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-passed=0 failed=0 skipped=0
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
+. "$(dirname "$0")/common.sh"
+make_place
 cd "$place" || exit 1
 chmod 755 "$place"
 unset TERN_COSTS XDG_CACHE_HOME
@@ -19,8 +17,7 @@ check() {
     if "${@:2}"; then
         passed=$((passed + 1))
     else
-        failed=$((failed + 1))
-        echo "FAIL $1: ${*:2}"
+        fail "$1" "${*:2}"
         sed 's/^/     /' said 2> /dev/null | head -n 5
     fi
 }
@@ -61,8 +58,7 @@ check "TERN_STATS names a FIFO" with_stats
 check "which is told" grep -q "TERN_STATS=.*fifo: the file cannot be written" said
 
 if [ "$(id -u)" -ne 0 ]; then
-    skipped=$((skipped + 1))
-    echo "skipped: what other users prepare: only root can play them"
+    skip "what other users prepare" "only root can play them"
 else
     # The home belongs to another user, who knows the names in the cache.
     important() {
@@ -145,5 +141,4 @@ PY
     wait "$squat_PID"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

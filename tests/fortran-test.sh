@@ -9,19 +9,19 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [NAME...]"}" && pwd)
+. "$root/tests/common.sh"
 shift
-passed=0 failed=0 skipped=0
 place=$(mktemp -d)
 finish() {
     trap - EXIT
     rm -rf "$place"
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
+    sums
     exit
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
 cd "$place"
+evidence=$place/log
 unset FC F77 F90 TERN_FC MPIFORT_FC MPICH_FC OMPI_FC
 # Modules go to a cache of this test's own, so that a compiler's first use is what is tested.
 prefix_of_test=$place/prefix
@@ -31,16 +31,6 @@ cp -a "$prefix"/lib/libmpi* "$prefix_of_test/lib/"
 chmod 700 "$place/cache"
 export XDG_CACHE_HOME="$place/cache"
 mpifort=$prefix_of_test/bin/mpifort
-
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1"
-    tail -n 15 log | cut -c 1-300 | sed 's/^/    /'
-}
 
 # expect WHAT PATTERN COMMAND...: a line of the output matches.
 expect() {
@@ -94,8 +84,7 @@ old() {
         # shellcheck disable=SC2086
         set -- $face
         if ! [ -e "$prefix_of_test/lib/$2" ]; then
-            skipped=$((skipped + 1))
-            echo "skip $1: $2 is not installed"
+            skip "$1" "$2 is not installed"
             continue
         fi
         case $fc in *gfortran*) also="-w -fallow-argument-mismatch" ;; *) also=-w ;; esac
@@ -153,8 +142,7 @@ wrapper() {
 
 compilers=${TERN_TEST_FC:-$(first gfortran gfortran-14 gfortran-13 gfortran-12) $(first flang flang-new flang-new-19)}
 if [ -z "${compilers# }" ]; then
-    echo "skip no Fortran compiler (Debian: gfortran)"
-    skipped=$((skipped + 1))
+    skip "no Fortran compiler" "Debian has gfortran"
     exit 0
 fi
 printf '#!/bin/sh\n[ "$1" = --version ] && echo "Some Fortran 1.0"\nexit 1\n' > some-fortran

@@ -8,10 +8,11 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$here/common.sh"
 work=$(mktemp -d)
+evidence=$work/log
 name=terni$$
 a=${name}a b=${name}b
-passed=0 failed=0
 
 remove() {
     trap - EXIT INT TERM
@@ -46,17 +47,6 @@ docker() {
         ip -n "$host" link set docker0 up && ip -n "$host" link set docker1 up
         ip -n "$host" addr add 172.17.0.1/16 dev docker0
     done
-}
-
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1"
-    tail -n 15 "$work/log" | cut -c 1-300 | sed 's/^/    /'
 }
 
 # Bytes that went out by a link of the first host.
@@ -183,5 +173,4 @@ hosts
 addresses one fd98:1:: 64 nodad
 docker
 carries one "hosts without IPv4 between them" -x TERN_INTERFACE=^docker0
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

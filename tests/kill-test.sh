@@ -7,6 +7,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$here/common.sh"
 # A /dev/shm of its own, where that is allowed: other programs come and go in the real one.
 if [ "${2:-}" != private ] && unshare --mount true 2> /dev/null; then
     # shellcheck disable=SC2016
@@ -14,26 +15,10 @@ if [ "${2:-}" != private ] && unshare --mount true 2> /dev/null; then
         "$here/${0##*/}" "$prefix" private
 fi
 mpiexec=$prefix/bin/mpiexec
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
+make_place
+evidence=$place/said
 # How long to wait for a job that has lost a rank: it should end in a moment.
 patience=20
-
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1: $2"
-    tail -n 12 "$place/said" | cut -c 1-300 | sed 's/^/    /'
-}
-skip() {
-    skipped=$((skipped + 1))
-    echo "SKIP $1: $2"
-}
 
 # until_true SECONDS COMMAND...: tries the command until it succeeds.
 until_true() {
@@ -218,5 +203,4 @@ else
     skip "a small /dev/shm" "this user may not make a mount namespace"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -10,6 +10,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [LAUNCHER...]"}" && pwd)
+. "$here/common.sh"
 shift
 [ $# -gt 0 ] || set -- mpich
 cache=${TERN_LAUNCHERS_DIR:-$here/../target/launchers}
@@ -18,7 +19,6 @@ cache=$(cd "$cache" && pwd)
 work=$(mktemp -d)
 mark=launchers-test-$$
 export TERN_TEST_MARK=$mark
-passed=0 failed=0 skipped=0
 slurm=
 
 remove() {
@@ -31,11 +31,6 @@ remove() {
 }
 trap remove EXIT
 trap 'remove; exit 1' INT TERM
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "SKIP $1: $2"
-}
 
 ok() {
     passed=$((passed + 1))
@@ -225,5 +220,4 @@ for name; do
         fi
     fi
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -4,12 +4,10 @@
 set -eu
 
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
+. "$(dirname "$0")/common.sh"
+make_place
 cd "$place"
 unset LD_LIBRARY_PATH
-passed=0 failed=0
 
 # expect WHAT PATTERN COMMAND...: the output of the command has a line that the pattern matches whole.
 expect() {
@@ -17,11 +15,9 @@ expect() {
     shift 2
     said=$("$@" 2>&1) || true
     if printf '%s\n' "$said" | grep -qx -e "$pattern"; then
-        passed=$((passed + 1))
-        echo "ok   $what"
+        ok "$what"
     else
-        failed=$((failed + 1))
-        echo "FAIL $what: $* said: $said"
+        fail "$what" "$* said: $said"
     fi
 }
 
@@ -31,11 +27,9 @@ not() {
     shift 2
     said=$("$@" 2>&1) || true
     if printf '%s\n' "$said" | grep -q -e "$pattern"; then
-        failed=$((failed + 1))
-        echo "FAIL $what: $* said: $said"
+        fail "$what" "$* said: $said"
     else
-        passed=$((passed + 1))
-        echo "ok   $what"
+        ok "$what"
     fi
 }
 
@@ -116,5 +110,4 @@ C
 expect "a program of the standard ABI has Tern's too" "mpiexec: ./mpi: libmpi_abi.so.1 (the standard ABI) is Tern's, .*" \
     $run -v ./mpi
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+sums

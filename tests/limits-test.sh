@@ -8,16 +8,11 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$here/common.sh"
 place=$(mktemp -d)
 group=
 trap 'rm -rf "$place"; [ -z "$group" ] || rmdir "$group" 2> /dev/null || true' EXIT
 trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
-
-skip() {
-    skipped=$((skipped + 1))
-    echo "SKIP $1: $2"
-}
 
 # Programs whose messages go every way that there is.
 programs="p2p_reuse p2p_types coll_intra"
@@ -68,11 +63,9 @@ if "$place/refuse" copying true 2> /dev/null; then
         "$place/programs/p2p_reuse" < /dev/null > "$place/said" 2>&1 || code=$?
     lines=$(grep -c '^tern.*refused' "$place/said" || true)
     if [ "$code" -eq 0 ] && [ "$lines" -eq 1 ]; then
-        passed=$((passed + 1))
-        echo "ok   $label"
+        ok "$label"
     else
-        failed=$((failed + 1))
-        echo "FAIL $label: exit code $code, $lines lines"
+        fail "$label" "exit code $code, $lines lines"
     fi
 else
     skip "$label" "seccomp filters are not permitted"
@@ -124,11 +117,9 @@ ends() {
     code=0
     timeout --kill-after=5 60 "$@" < /dev/null > "$place/said" 2>&1 || code=$?
     if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] && grep -F -e "$one" "$place/said" | grep -q -F -e "$other"; then
-        passed=$((passed + 1))
-        echo "ok   $label"
+        ok "$label"
     else
-        failed=$((failed + 1))
-        echo "FAIL $label: exit code $code, wanted a line with $one and $other"
+        fail "$label" "exit code $code, wanted a line with $one and $other"
         sed 's/^/    /' "$place/said"
     fi
 }
@@ -163,5 +154,4 @@ else
     skip "calls refused to a program" "seccomp filters are not permitted"
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -9,10 +9,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-. "$here/sum.sh"
+. "$here/common.sh"
+make_place
 
 programs=
 if [ "${TERN_TEST_MECHANISMS:-}" != all ]; then
@@ -53,5 +51,4 @@ with TERN_PROMOTE=always
 with TERN_PROMOTE=always TERN_WATCH=off
 with TERN_PROMOTE=always TERN_MECHANISM=mapped
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -7,6 +7,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$here/common.sh"
 place=$(mktemp -d)
 memory=
 cpu=
@@ -19,7 +20,6 @@ remove() {
 }
 trap remove EXIT
 trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
 export TERN_PROMOTE=always
 
 for program in freed fork; do
@@ -49,14 +49,11 @@ within() {
     timeout --kill-after=5 60 sh -c 'echo $$ > "$0/cgroup.procs" && exec "$@"' "$where" "$@" \
         < /dev/null > "$place/said" 2>&1 || code=$?
     if [ "$code" -eq 0 ] && grep -q '^promoted: 0' "$place/said"; then
-        skipped=$((skipped + 1))
-        echo "SKIP $label: the kernel, or a container, refuses promotion"
+        skip "$label" "the kernel, or a container, refuses promotion"
     elif [ "$code" -eq 0 ] && grep -q -e "$pattern" "$place/said"; then
-        passed=$((passed + 1))
-        echo "ok   $label"
+        ok "$label"
     else
-        failed=$((failed + 1))
-        echo "FAIL $label: exit code $code, wanted a line with: $pattern"
+        fail "$label" "exit code $code, wanted a line with: $pattern"
         sed 's/^/    /' "$place/said"
     fi
 }
@@ -96,5 +93,4 @@ else
     none "30 % of a processor" 1
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

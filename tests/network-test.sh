@@ -7,12 +7,13 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [WAY...]"}" && pwd)
+. "$here/common.sh"
 shift
 [ $# -gt 0 ] || set -- bad cut
 work=$(mktemp -d)
+evidence=$work/log
 name=ternw$$
 a=${name}a b=${name}b
-passed=0 failed=0
 wire=
 
 remove() {
@@ -43,17 +44,6 @@ unplug() {
     kill "$wire" 2> /dev/null || true
     wait "$wire" 2> /dev/null || true
     wire=
-}
-
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1"
-    tail -n 15 "$work/log" | cut -c 1-300 | sed 's/^/    /'
 }
 
 # on MPIEXEC'S ARGUMENTS...
@@ -178,5 +168,4 @@ for way; do
     *) echo "no way $way" >&2; exit 2 ;;
     esac
 done
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -6,23 +6,9 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
+. "$root/tests/common.sh"
+make_place
 
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1"
-}
-skip() {
-    skipped=$((skipped + 1))
-    echo "skip $1"
-}
 # check WHAT COMMAND...: the command ends well.
 check() {
     what=$1
@@ -179,5 +165,4 @@ else
     fi
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -9,10 +9,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-. "$here/sum.sh"
+. "$here/common.sh"
+make_place
 export TERN_NETWORK=software TERN_TEST_NODES=2 TERN_TEST_DIR="$place/programs"
 
 programs="p2p_traffic p2p_published p2p_types coll_apart coll_intra rma_dynamic"
@@ -89,5 +87,4 @@ with TERN_FAULTS=rnr=1/5,full=1/3,locked=3M
 # One queue pair for each node, and a queue of the card for each tuple.
 with TERN_VERBS_TRANSPORT=xrc TERN_TUPLEQ=queues TERN_TUPLEQ_THRESHOLD=1
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -5,10 +5,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0
+. "$here/common.sh"
+make_place
 
 awk -f "$here/profile/wrappers.awk" "$prefix/include/mpi.h" > "$place/wrappers.inc"
 cp "$here/profile/tool.c" "$place"
@@ -18,11 +16,9 @@ cp "$here/profile/tool.c" "$place"
 
 verdict() {
     if [ -z "$2" ]; then
-        passed=$((passed + 1))
-        echo "ok   $1"
+        ok "$1"
     else
-        failed=$((failed + 1))
-        echo "FAIL $1: $2"
+        fail "$1" "$2"
         tail -n 30 "$place/said" | sed 's/^/    /'
     fi
 }
@@ -64,5 +60,4 @@ profile: rank 0: MPI_Finalize: 1 calls, 0 bytes
 LINES
 done
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -7,10 +7,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
+. "$here/common.sh"
+make_place
 built=$("$here/mpi4py-build.sh" "$prefix")
 
 # runs WHOSE PYTHON: each program, two ranks.
@@ -22,11 +20,9 @@ runs() {
             timeout --kill-after=5 60 "$prefix/bin/mpiexec" --nodes "$nodes" -n 2 "$2" "$here/python/$program.py" \
                 < /dev/null > "$place/said" 2>&1 || code=$?
             if [ "$code" -eq 0 ] && [ "$(grep -c '^right [01] 2$' "$place/said")" -eq 2 ]; then
-                passed=$((passed + 1))
-                echo "ok   $label"
+                ok "$label"
             else
-                failed=$((failed + 1))
-                echo "FAIL $label: exit code $code"
+                fail "$label" "exit code $code"
                 tail -n 15 "$place/said" | cut -c 1-300 | sed 's/^/    /'
             fi
         done
@@ -37,8 +33,6 @@ runs "own" "$built/venv/bin/python"
 if /usr/bin/python3 -c 'import mpi4py' 2> /dev/null; then
     runs "the system's" /usr/bin/python3
 else
-    skipped=$((skipped + 1))
-    echo "SKIP the system's mpi4py: not installed"
+    skip "the system's mpi4py" "not installed"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

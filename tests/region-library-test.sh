@@ -5,21 +5,17 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-passed=0 failed=0 skipped=0
+. "$here/common.sh"
+make_place
 
 # expect WHAT COMMAND...
 expect() {
     what=$1
     shift
     if timeout 60 "$@" > "$place/said" 2>&1; then
-        passed=$((passed + 1))
-        echo "ok   $what"
+        ok "$what"
     else
-        failed=$((failed + 1))
-        echo "FAIL $what"
+        fail "$what"
         tail -n 15 "$place/said"
     fi
 }
@@ -45,8 +41,7 @@ if command -v pkg-config > /dev/null; then
     cp "$place/said" "$place/example.said"
     expect "the example says what it has done" grep -q 'the table is "FIRST...----last"' "$place/example.said"
 else
-    skipped=$((skipped + 1))
-    echo "SKIP the example: no pkg-config"
+    skip "the example" "no pkg-config"
 fi
 # Every function of the header is there, and nothing else.
 sed -n 's/.*[ *]\(tern_region_[a-z_]*\)(.*[,;]$/\1/p' "$prefix/include/tern_region.h" | sort -u > "$place/declared"
@@ -55,5 +50,4 @@ expect "functions are those of the header" diff "$place/declared" "$place/define
 expect "each function has its place in the manual page" sh -c 'while read -r name; do
     grep -q "$name" "$1" || { echo "$name is missing"; exit 1; }; done < "$2"' - "$prefix/share/man/man3/tern_region.3" "$place/declared"
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -6,10 +6,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
-. "$here/sum.sh"
+. "$here/common.sh"
+make_place
 
 programs="coll_region coll_region_v"
 export TERN_TEST_DIR="$place/programs"
@@ -41,5 +39,4 @@ with TERN_COLL=$region REGIONS=none REFUSED=all TERN_PROMOTE=off
 with TERN_COLL=$region REFUSED=odd
 with TERN_COLL=$region REFUSED=late
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -30,7 +30,7 @@ prefix=$(cd "$1" && pwd)
 shift
 build=${TERN_TEST_DIR:-$here/../target/tests-c}
 mkdir -p "$build"
-passed=0 failed=0 skipped=0
+. "$here/common.sh"
 
 # Of a header line `// KEY: VALUES` in file $source: the values, or $2.
 said() {
@@ -38,18 +38,12 @@ said() {
     printf '%s\n' "${values:-$2}"
 }
 
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1: $2"
-    tail -n 15 "$log" | cut -c 1-300 | sed 's/^/    /'
-}
-
-own_lines() { grep -c -E '^tern(\[[0-9]+\])?: ' "$log" || true; }
+own_lines() { grep -c -E '^tern(\[[0-9]+\])?: ' "$evidence" || true; }
 
 run() {
     ranks=$1
     label="$name, $ranks ranks"
-    log=$build/$name.$ranks.log
+    evidence=$build/$name.$ranks.log
     nodes=${TERN_TEST_NODES:-1}
     [ "$nodes" -le "$ranks" ] || nodes=$ranks
     [ "$nodes" -le "$most_nodes" ] || nodes=$most_nodes
@@ -57,7 +51,7 @@ run() {
         # What runs on one node has been tested as such.
         [ "$nodes" -gt 1 ] || return 0
         label="$label, $nodes nodes"
-        log=$build/$name.$ranks.$nodes.log
+        evidence=$build/$name.$ranks.$nodes.log
     fi
     code=0
     if [ -n "${TERN_TEST_LAUNCHER:-}" ]; then
@@ -69,7 +63,7 @@ run() {
     fi
     # shellcheck disable=SC2086
     timeout --kill-after=5 "$limit" ${TERN_TEST_UNDER:-} "$@" \
-        ${TERN_TEST_INSIDE:-} "$build/$name" < /dev/null > "$log" 2>&1 || code=$?
+        ${TERN_TEST_INSIDE:-} "$build/$name" < /dev/null > "$evidence" 2>&1 || code=$?
     # 124 is what timeout(1) gives, and 137 when it had to kill.
     if [ "$code" = 124 ] && [ "$expected" != 124 ]; then
         fail "$label" "did not end in $limit s"
@@ -77,16 +71,14 @@ run() {
         fail "$label" "exit code 0, expected another"
     elif [ "$expected" != nonzero ] && [ "$code" -ne "$expected" ]; then
         fail "$label" "exit code $code, expected $expected"
-    elif [ -n "$output" ] && ! grep -q -e "$output" "$log"; then
+    elif [ -n "$output" ] && ! grep -q -e "$output" "$evidence"; then
         fail "$label" "no line matches: $output"
     elif [ "$code" -eq 0 ] && [ "$(own_lines)" -gt "${TERN_TEST_WARNINGS:-1000}" ]; then
         fail "$label" "$(own_lines) lines of Tern's own"
-    elif grep -q '^skipped: ' "$log"; then
-        skipped=$((skipped + 1))
-        echo "SKIP $label: $(sed -n 's/^skipped: //p' "$log" | head -n 1)"
+    elif grep -q '^skipped: ' "$evidence"; then
+        skip "$label" "$(sed -n 's/^skipped: //p' "$evidence" | head -n 1)"
     else
-        passed=$((passed + 1))
-        echo "ok   $label"
+        ok "$label"
     fi
 }
 
@@ -100,16 +92,14 @@ for program; do
     [ -e "$source" ] || { echo "no program $source" >&2; exit 2; }
     needs=$(said needs true)
     if ! sh -c "$needs" > /dev/null 2>&1; then
-        skipped=$((skipped + 1))
-        echo "SKIP $name: needs $needs"
+        skip "$name" "needs $needs"
         continue
     fi
-    log=$build/$name.compile.log
+    evidence=$build/$name.compile.log
     # shellcheck disable=SC2046
-    if [ "${TERN_TEST_STEP:-both}" != run ] && ! ${TERN_TEST_CC:-"$prefix/bin/mpicc"} -std=gnu11 -O1 -g -Wall -o "$build/$name" "$source" $(said flags '') > "$log" 2>&1; then
+    if [ "${TERN_TEST_STEP:-both}" != run ] && ! ${TERN_TEST_CC:-"$prefix/bin/mpicc"} -std=gnu11 -O1 -g -Wall -o "$build/$name" "$source" $(said flags '') > "$evidence" 2>&1; then
         if [ -n "${TERN_TEST_CC:-}" ]; then
-            skipped=$((skipped + 1))
-            echo "SKIP $name: does not compile: $(grep -m 1 -o 'error: .*' "$log" || true)"
+            skip "$name" "does not compile: $(grep -m 1 -o 'error: .*' "$evidence" || true)"
         else
             fail "$name" "does not compile"
         fi
@@ -121,8 +111,7 @@ for program; do
     limit=$(($(said timeout 60) * ${TERN_TEST_PATIENCE:-1}))
     arguments=$(said mpiexec '')
     if [ -n "${TERN_TEST_LAUNCHER:-}" ] && printf '%s\n' "$arguments" | sed 's/-env [^ ]*=[^ ]*//g; s/-x [^ ]*=[^ ]*//g' | grep -q '[^ ]'; then
-        skipped=$((skipped + 1))
-        echo "SKIP $name: needs mpiexec $arguments"
+        skip "$name" "needs mpiexec $arguments"
         continue
     fi
     most_nodes=$(said nodes 1000)
@@ -130,5 +119,4 @@ for program; do
         [ "$ranks" -gt "${TERN_TEST_MOST_RANKS:-1000}" ] || run "$ranks"
     done
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

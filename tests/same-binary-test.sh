@@ -9,14 +9,12 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$root/tests/common.sh"
 peers=${TERN_PEERS_DIR:-$root/target/peers}
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
+make_place
 given=${TERN_PEERS_DIR:-}
 # Tern warns of names that look like its settings.
 unset TERN_PEERS_DIR
-passed=0 failed=0 skipped=0
 
 # fetch NAME PACKAGES...: installs a peer where none is.
 fetch() {
@@ -99,8 +97,7 @@ compare() {
 
 check() {
     if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-        echo "ok   $1"
+        ok "$1"
     else
         failed=$((failed + 1))
         printf 'FAIL %s: expected\n%s\nbut it was\n%s\n' "$1" "$2" "$3"
@@ -116,15 +113,12 @@ if fetch mpich mpich==5.0.2; then
     # shellcheck disable=SC2086
     compare mpich MPICH "$peers/mpich" $everywhere $returning
 else
-    skipped=$((skipped + 1))
-    echo "SKIP mpich: not in $peers and not to be had from PyPI"
+    skip "mpich" "not in $peers and not to be had from PyPI"
 fi
 if fetch impi impi-rt==2021.18.1; then
     # shellcheck disable=SC2086
     compare impi Intel "$peers/impi" $everywhere
 else
-    skipped=$((skipped + 1))
-    echo "SKIP impi: not in $peers and not to be had from PyPI"
+    skip "impi" "not in $peers and not to be had from PyPI"
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -11,12 +11,12 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [NAME...]"}" && pwd)
+. "$root/tests/common.sh"
 shift
 work=${TERN_TEST_DIR:-$root/target/sources}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 jobs=${TERN_TEST_JOBS:-2}
-passed=0 failed=0 skipped=0
 fc=${TERN_TEST_FC:-}
 for name in gfortran gfortran-14 gfortran-13 gfortran-12; do
     [ -n "$fc" ] || fc=$(command -v $name) || true
@@ -24,19 +24,11 @@ done
 unset LD_LIBRARY_PATH FC F77 F90 TERN_FC
 export MPIFORT_FC="$fc" PATH="$prefix/bin:$PATH" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-# fail WHAT [LOG]: with the last lines of the log.
+# fail WHAT [LOG [LINES]]: with the last lines of the log.
 fail() {
     failed=$((failed + 1))
     echo "FAIL $1"
     [ -z "${2:-}" ] || tail -n "${3:-8}" "$2" | cut -c 1-200 | sed 's/^/    /'
-}
-skip() {
-    skipped=$((skipped + 1))
-    echo "skip $1"
 }
 
 # source_of PACKAGE: a fresh copy of its sources in $work/PACKAGE, which becomes the current folder. Fails if there are none.
@@ -86,5 +78,4 @@ else
             awk '{ printf "-- %s: %d passed, %d failed, %d skipped\n", $1, $5 - $2, $6 - $3, $7 - $4 }'
     done
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+sums

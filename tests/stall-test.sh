@@ -6,11 +6,11 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$here/common.sh"
 place=$(mktemp -d)
 launcher=
 trap '[ -z "$launcher" ] || kill -9 "$launcher" 2> /dev/null; rm -rf "$place"' EXIT
 trap 'exit 130' INT TERM
-passed=0 failed=0
 patience=20
 
 "$prefix/bin/mpicc" -Wall -o "$place/stall" "$here/debug/stall.c"
@@ -39,11 +39,9 @@ expect() {
     done
     finish
     if [ -z "$missing" ]; then
-        passed=$((passed + 1))
-        echo "ok   $1"
+        ok "$1"
     else
-        failed=$((failed + 1))
-        echo "FAIL $1: no line matches: $missing"
+        fail "$1" "no line matches: $missing"
         sed 's/^/    /' "$place/said"
     fi
 }
@@ -121,5 +119,4 @@ expect 'SIGUSR1 to mpiexec' << 'LINES'
 rank 0: in MPI_Barrier for .*: waits for rank 1 to come to it
 LINES
 
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+sums

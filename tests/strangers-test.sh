@@ -7,6 +7,7 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [COUNT]"}" && pwd)
+. "$here/common.sh"
 count=${2:-300}
 if [ -z "${TERN_TEST_APART:-}" ]; then
     TERN_TEST_APART=1 unshare --net "$0" "$prefix" "$count" 2> /dev/null && exit 0
@@ -18,7 +19,7 @@ if [ -z "${TERN_TEST_APART:-}" ]; then
     exit 0
 fi
 work=$(mktemp -d)
-passed=0 failed=0
+evidence=$work/log
 trap 'kill $(jobs -p) 2> /dev/null || true; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 
@@ -28,16 +29,6 @@ ip link add dummy0 type dummy && ip addr add 10.98.0.1/24 dev dummy0 && ip link 
 # A host that is this machine, but is spoken to as any other.
 printf '#!/bin/sh\nshift\nexec "$@"\n' > "$work/shell"
 chmod +x "$work/shell"
-
-ok() {
-    passed=$((passed + 1))
-    echo "ok   $1"
-}
-fail() {
-    failed=$((failed + 1))
-    echo "FAIL $1"
-    tail -n 15 "$work/log" | cut -c 1-300 | sed 's/^/    /'
-}
 
 # attack NAME MPIEXEC'S-ARGUMENTS...
 attack() {
@@ -72,5 +63,4 @@ attack "two hosts, TCP" -x TERN_NETWORK=tcp --remote-shell "$work/shell" --hosts
 attack "two hosts, software card" -x TERN_NETWORK=software --remote-shell "$work/shell" --hosts hosta,hostb
 attack "two simulated nodes" --nodes 2
 attack "one node"
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -5,14 +5,13 @@
 set -eu
 
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$(dirname "$0")/common.sh"
 if ! command -v valgrind > /dev/null; then
     echo "skip valgrind: it is not installed"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
+make_place
 cat > "$place/there.c" <<'C'
 #include <mpi.h>
 #include <stdlib.h>
@@ -68,16 +67,12 @@ int main(int argc, char **argv)
 }
 C
 "$prefix/bin/mpicc" -g -o "$place/there" "$place/there.c"
-passed=0 failed=0
 for promote in auto always off; do
     if said=$(TERN_PROMOTE=$promote timeout 120 "$prefix/bin/mpiexec" -n 2 \
         valgrind -q --error-exitcode=9 "$place/there" 2>&1); then
-        echo "ok   under valgrind, TERN_PROMOTE=$promote"
-        passed=$((passed + 1))
+        ok "under valgrind, TERN_PROMOTE=$promote"
     else
-        echo "FAIL under valgrind, TERN_PROMOTE=$promote: $said"
-        failed=$((failed + 1))
+        fail "under valgrind, TERN_PROMOTE=$promote" "$said"
     fi
 done
-echo "$passed passed, $failed failed, 0 skipped"
-[ "$failed" -eq 0 ]
+sums

@@ -6,21 +6,14 @@ set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-trap 'exit 130' INT TERM
+. "$root/tests/common.sh"
+make_place
 cd "$place"
 unset LD_LIBRARY_PATH MPI4PY_LIBMPI MPI4PY_MPIABI PYTHONPATH CC CXX
-passed=0 failed=0 skipped=0
 
 end() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
+    sums
     exit
-}
-skip() {
-    skipped=$((skipped + 1))
-    echo "skip $1"
 }
 # expect WHAT PATTERN COMMAND...: the output of the command has a line that the pattern matches whole.
 expect() {
@@ -28,11 +21,9 @@ expect() {
     shift 2
     said=$("$@" 2>&1) || true
     if printf '%s\n' "$said" | grep -qx -e "$pattern"; then
-        passed=$((passed + 1))
-        echo "ok   $what"
+        ok "$what"
     else
-        failed=$((failed + 1))
-        echo "FAIL $what: $* said: $said"
+        fail "$what" "$* said: $said"
     fi
 }
 

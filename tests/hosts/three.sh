@@ -1,9 +1,10 @@
 # Three hosts for tests, which sources this: network namespaces of this machine that see each other over a bridge only.
-# Wants: prefix; name, that of the bridge, and what the names of the hosts begin with; net, the first three numbers of their addresses.
-# Gives: work, a folder; hosts, their names; on, mpiexec with a remote shell to them; check; passed and failed. Where namespaces
+# Wants: here, the folder of tests; prefix; name, that of the bridge, and what the names of the hosts begin with; net, the first three numbers of their addresses.
+# Gives: work, a folder; hosts, their names; on, mpiexec with a remote shell to them; check, and what common.sh has. Where namespaces
 # cannot be made, it ends the test with a skip, aloud.
+. "$here/common.sh"
 work=$(mktemp -d)
-passed=0 failed=0
+evidence=$work/log
 
 remove() {
     trap - EXIT INT TERM
@@ -51,11 +52,8 @@ check() {
     code=0
     "$@" > "$work/log" 2>&1 || code=$?
     if [ "$code" = "$wanted" ] && { [ -z "$pattern" ] || grep -q -e "$pattern" "$work/log"; }; then
-        passed=$((passed + 1))
-        echo "ok   $what"
+        ok "$what"
     else
-        failed=$((failed + 1))
-        echo "FAIL $what: exit code $code, expected $wanted, and a line with: $pattern"
-        tail -n 15 "$work/log" | cut -c 1-300 | sed 's/^/    /'
+        fail "$what" "exit code $code, expected $wanted, and a line with: $pattern"
     fi
 }

@@ -1,0 +1,47 @@
+# Read by the test scripts: how a test is told, and how many have passed, failed and been left out.
+passed=0 failed=0 skipped=0
+# What a failure shows: the last lines of this file. Empty: nothing.
+evidence=
+
+# A folder, $place, that goes with the script.
+make_place() {
+    place=$(mktemp -d)
+    trap 'rm -rf "$place"' EXIT
+    trap 'exit 130' INT TERM
+}
+
+# ok, fail, skip WHAT [WHY]
+ok() {
+    passed=$((passed + 1))
+    echo "ok   $1"
+}
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1${2:+: $2}"
+    [ ! -s "$evidence" ] || tail -n 15 "$evidence" | cut -c 1-300 | tr -d '\0' | sed 's/^/    /'
+}
+skip() {
+    skipped=$((skipped + 1))
+    echo "SKIP $1${2:+: $2}"
+}
+
+# The last line of a script, which scripts/test.sh reads, and its exit code: 0 if nothing has failed.
+sums() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+}
+
+# Adds the sums of a part, N passed, N failed, N skipped; one failure if there are none. What the part has printed is in $place/said.
+add() {
+    # shellcheck disable=SC2046
+    set -- $(sed -nE 's/^(total: )?([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped.*/\2 \3 \4/p' "$place/said" |
+        awk '{ p += $1; f += $2; s += $3 } END { print p + 0, NR ? f + 0 : 1, s + 0 }')
+    passed=$((passed + $1))
+    failed=$((failed + $2))
+    skipped=$((skipped + $3))
+}
+
+# mpi4py's suite has ended otherwise than it should: that is a failure even where no test has failed, as when a rank has died.
+not_content() {
+    echo "0 passed, 1 failed, 0 skipped" >> "$place/said"
+}
