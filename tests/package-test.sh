@@ -75,7 +75,7 @@ has() {
 }
 # Pages are found without the index, which takes long to make.
 rm -f /var/lib/man-db/auto-update
-before=$(readlink -f /usr/bin/mpiexec || true)
+before=$(readlink -e /usr/bin/mpiexec || true)
 check "the package is installed" dpkg --force-depends -i "$package"
 home=$(dirname "$(dirname "$(readlink -f /usr/bin/mpiexec.tern)")")
 dpkg -L tern-mpi > /tmp/files
@@ -110,7 +110,7 @@ check "nothing of it is left" same "$(grep -v '/\.$' /tmp/files | while read -r 
 done)$(find /usr -path '*/tern*' 2> /dev/null | grep -e "^$home" -e '\.tern')" ""
 check "mpiexec is what it was" same "$(update-alternatives --auto mpi > /dev/null 2>&1
     update-alternatives --auto mpirun > /dev/null 2>&1
-    readlink -f /usr/bin/mpiexec)" "$before"
+    readlink -e /usr/bin/mpiexec)" "$before"
 SH
 cat > "$place/first.c" << 'C'
 #include <mpi.h>
