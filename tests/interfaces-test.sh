@@ -96,7 +96,7 @@ slow() {
 }
 
 # A link that is cut while it is used: the job ends and says which.
-cut() {
+cut_one() {
     local code=0
     timeout --kill-after=5 120 ip netns exec "$a" "$prefix/bin/mpiexec" --remote-shell 'ip netns exec {host}' --hosts "$a,$b" \
         -x TERN_PEER_TIMEOUT=3s -x TERN_INTERFACE=one,two -n 2 "$work/long" 0 $((1 << 20)) < /dev/null > "$work/log" 2>&1 &
@@ -152,7 +152,7 @@ else
     skipped=$((skipped + 1))
     echo "SKIP: this kernel cannot give a link a rate"
 fi
-cut
+cut_one
 
 export TERN_PORT_RANGE=23000-23003
 carries one "ports of a range" -x TERN_PORT_RANGE=$TERN_PORT_RANGE
