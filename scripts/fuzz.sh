@@ -6,6 +6,6 @@ set -eu
 
 cd "$(dirname "$0")/.."
 export PROPTEST_CASES="${1:-20000}"
-crates='-p tern-pmi -p tern-launch -p tern-tune -p tern-hca -p tern-tcp -p tern-verbs -p tern-ofi'
+crates='-p tern-pmi -p tern-launch -p tern-tune -p tern-hca -p tern-tcp -p tern-verbs -p tern-ofi -p tern-rma'
 # shellcheck disable=SC2086
 exec cargo test -q $crates --lib --bins -- damaged any_bytes_are_read any_text_is_read any_lines_are_read

@@ -384,6 +384,12 @@ impl Adi {
         self.state.borrow_mut().on_damage = Box::new(told);
     }
 
+    /// Reports what a layer above has got in a message and cannot be right, as [`Adi::on_damage`] has said.
+    #[cold]
+    pub fn report_damaged(&self, damaged: &Damaged) {
+        (self.state.borrow().on_damage)(damaged);
+    }
+
     /// Why `peer` cannot be reached any more; `None` when it can, as far as is known.
     pub fn why_lost(&self, peer: Proc) -> Option<String> {
         self.state.borrow().loss.why(peer).map(str::to_string)

@@ -280,6 +280,11 @@ impl Adi {
         Some(Message { unexpected: state.matching.take_unexpected(place), status })
     }
 
+    /// The process that has sent it.
+    pub fn sender(&self, message: &Message) -> Proc {
+        self.state.borrow().unexpected.get(message.unexpected).from
+    }
+
     /// Receives a message found by [`Adi::matched_probe`].
     pub fn imrecv(&self, message: Message, data: Data) -> Request {
         let mut state = self.state.borrow_mut();

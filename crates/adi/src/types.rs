@@ -280,6 +280,8 @@ pub struct Message {
 pub struct Damaged {
     /// The process that has sent it.
     pub from: Proc,
+    /// What a layer above had put into a message; `None`: a packet of the engine.
+    pub what: Option<&'static str>,
     /// The number of its kind, known or not.
     pub kind: u8,
     /// Bytes of its payload.
@@ -291,6 +293,9 @@ pub struct Damaged {
 impl std::fmt::Display for Damaged {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Damaged { kind, len, why, .. } = self;
+        if let Some(what) = self.what {
+            return write!(f, "a damaged {what} (kind {kind}, {len} bytes): {why}");
+        }
         let name = crate::packet::Packet::name(*kind).map_or_else(String::new, |name| name + " ");
         write!(f, "a damaged {name}packet (kind {kind}, {len} bytes of payload): {why}")
     }

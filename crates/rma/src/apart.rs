@@ -133,6 +133,9 @@ impl Window {
 
     /// Does what only these windows ask for.
     pub(crate) fn serve_apart(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> Served {
+        if !self.apart || (asked.kind == Kind::Find && !self.dynamic) {
+            return Served::Damaged("members of this window do not ask that");
+        }
         match asked.kind {
             Kind::Lock => {
                 let granted = self.turns.borrow_mut().ask((asked.origin, asked.ticket), asked.from == ALONE as u64);
@@ -140,6 +143,9 @@ impl Window {
             }
             Kind::Unlock => {
                 let mut turns = self.turns.borrow_mut();
+                if !turns.is_held(asked.from == ALONE as u64) {
+                    return Served::Damaged("it gives up a lock that nobody has");
+                }
                 turns.give_up(asked.from == ALONE as u64);
                 while let Some((origin, ticket)) = turns.next() {
                     self.messages.answer(origin, ticket);

@@ -54,7 +54,7 @@ impl Piece {
 /// Whether all of the run (address, bytes) lies in pieces that adjoin each other. `end_of` gives the end of the piece that
 /// an address lies in.
 pub fn is_covered((start, bytes): (u64, u64), mut end_of: impl FnMut(u64) -> Option<u64>) -> bool {
-    let (mut at, end) = (start, start.saturating_add(bytes));
+    let (mut at, Some(end)) = (start, start.checked_add(bytes)) else { return false };
     while at < end {
         let Some(reached) = end_of(at) else { return false };
         at = reached;
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!(covered(&[(220, 80)]), Some(Placed::All));
         assert_eq!(covered(&[(120, 10), (310, 90), (500, 10)]), Some(Placed::None));
         assert_eq!(covered(&[(120, 100), (500, 10)]), Some(Placed::Some));
-        for missing in [(99, 2), (399, 2), (400, 1), (0, 1), (350, 200), (u64::MAX - 5, 100)] {
+        for missing in [(99, 2), (399, 2), (400, 1), (0, 1), (350, 200), (u64::MAX - 5, 100), (u64::MAX, 1)] {
             assert_eq!(covered(&[(150, 1), missing]), None, "{missing:?}");
         }
     }

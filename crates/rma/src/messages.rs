@@ -1,23 +1,16 @@
 //! Accesses by messages, where memory can neither be mapped nor be reached by the kernel: the origin
 //! asks, the target's progress does it and answers. Requests from one origin to one target are served in
 //! their order.
-//!
-//! | word of a request | what |
-//! |---|---|
-//! | 0 | kind, operation, basic type, a byte each |
-//! | 1 | the ticket |
-//! | 2 | where in the stream of the origin's data the part begins, in bytes |
-//! | 3 | length of the part in bytes |
-//! | 4 | runs of target memory, each of which follows as address and length (in elements, when they are combined) |
-//! | 5 | bytes of data behind the runs |
-//!
-//! An answer has the ticket, the position, the length, and the data that was asked for.
 
+mod packet;
+
+use packet::{ANSWER_HEAD, Answer, LONGEST, NO_ANSWER, encode};
+pub use packet::{Asked, Kind, PART, Question, RUNS};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use tern_adi::{ANY_SOURCE, ANY_TAG, Adi, Background, Data, Pattern, Proc, Request, SendMode, Sent, Tuple, UNKNOWN};
-use tern_coll::ops::Op;
-use tern_layout::Basic;
+use tern_adi::{
+    ANY_SOURCE, ANY_TAG, Adi, Background, Damaged, Data, Pattern, Proc, Request, SendMode, Sent, Tuple, UNKNOWN,
+};
 
 use crate::Ticket;
 use crate::elements::Side;
@@ -25,46 +18,8 @@ use crate::elements::Side;
 const REQUEST: i32 = 0;
 const ANSWER: i32 = 1;
 
-/// Bytes of data in a request or answer at most.
-pub const PART: usize = 16 << 10;
-/// Runs in a request at most.
-pub const RUNS: usize = 1024;
 /// Parts that an origin has under way at most.
 const UNDER_WAY: u32 = 64;
-
-/// What a request is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Kind {
-    Put,
-    Get,
-    /// Combine elements.
-    Combine,
-    /// Combine, and send what was there.
-    Fetch,
-    /// Compare and swap: the data is what to compare with and then what to put.
-    Swap,
-    // What windows ask whose members share no words: see `apart`.
-    Lock,
-    Unlock,
-    Post,
-    Complete,
-    /// Whether the run is attached: answered by a byte.
-    Find,
-}
-
-const KINDS: [Kind; 10] = [
-    Kind::Put,
-    Kind::Get,
-    Kind::Combine,
-    Kind::Fetch,
-    Kind::Swap,
-    Kind::Lock,
-    Kind::Unlock,
-    Kind::Post,
-    Kind::Complete,
-    Kind::Find,
-];
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,84 +30,15 @@ pub enum Served {
     Later,
     /// It cannot be done now: neither it nor what came behind it.
     NotNow,
-}
-
-/// A request, and where its parts lie in its bytes.
-pub struct Asked<'a> {
-    pub kind: Kind,
-    pub op: Op,
-    pub basic: Basic,
-    /// Who asks.
-    pub origin: u32,
-    pub ticket: u64,
-    /// Where in the origin's data the part begins; or what else goes with the request.
-    pub from: u64,
-    /// Bytes of the part.
-    pub len: usize,
-    runs: &'a [u8],
-    pub data: &'a [u8],
-}
-
-const HEAD: usize = 48;
-/// The ticket of what is only told.
-const NO_ANSWER: u64 = u64::MAX;
-
-/// The bytes of a request, the last `data` of them gathered.
-fn encode(
-    Question { kind, op, basic }: Question, ticket: u64, from: usize, len: usize, runs: &[(u64, u64)], data: usize,
-    gather: impl FnOnce(&mut [u8]),
-) -> Vec<u8> {
-    let what = u64::from_le_bytes([kind as u8, op as u8, basic as u8, 0, 0, 0, 0, 0]);
-    let mut bytes = Vec::with_capacity(HEAD + runs.len() * 16 + data);
-    let head = [what, ticket, from as u64, len as u64, runs.len() as u64, data as u64];
-    for word in head.into_iter().chain(runs.iter().flat_map(|run| [run.0, run.1])) {
-        bytes.extend_from_slice(&word.to_le_bytes());
-    }
-    let start = bytes.len();
-    bytes.resize(start + data, 0);
-    gather(&mut bytes[start..]);
-    bytes
-}
-
-fn word(bytes: &[u8], index: usize) -> u64 {
-    let at = index * 8;
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
-}
-
-impl<'a> Asked<'a> {
-    fn decode(origin: u32, bytes: &'a [u8]) -> Asked<'a> {
-        let [kind, op, basic, ..] = word(bytes, 0).to_le_bytes();
-        let (runs, data) = bytes[HEAD..].split_at(word(bytes, 4) as usize * 16);
-        Asked {
-            kind: KINDS[kind as usize],
-            op: Op::ALL[op as usize],
-            basic: Basic::ALL[basic as usize],
-            origin,
-            ticket: word(bytes, 1),
-            from: word(bytes, 2),
-            len: word(bytes, 3) as usize,
-            runs,
-            data,
-        }
-    }
-
-    /// Address and length of each run of target memory.
-    pub fn runs(&self) -> impl Iterator<Item = (*mut u8, usize)> + Clone + use<'a> {
-        self.runs.chunks_exact(16).map(|run| (word(run, 0) as *mut u8, word(run, 1) as usize))
-    }
-}
-
-/// What to ask for.
-#[derive(Clone, Copy)]
-pub struct Question {
-    pub kind: Kind,
-    pub op: Op,
-    pub basic: Basic,
+    /// No correct member asks that, for this reason. Nothing has happened.
+    Damaged(&'static str),
 }
 
 /// Something on its way in.
 struct Arriving {
+    /// Its rank, as it says.
     from: u32,
+    sender: Proc,
     tag: i32,
     bytes: Vec<u8>,
     /// Until it is complete.
@@ -163,8 +49,10 @@ struct Arriving {
 #[derive(Default)]
 struct Access {
     generation: u32,
-    /// Parts under way, and one more while further ones may begin.
+    /// Parts under way.
     parts: u32,
+    /// Further ones may begin.
+    begins: bool,
     /// Where answers go.
     into: Option<Data>,
 }
@@ -211,7 +99,7 @@ impl Messages {
             accesses.len() as u32 - 1
         });
         let access = &mut accesses[index as usize];
-        (access.parts, access.into) = (1, into);
+        (access.begins, access.into) = (true, into);
         Ticket(u64::from(access.generation) << 32 | u64::from(index), None)
     }
 
@@ -240,14 +128,16 @@ impl Messages {
 
     /// Says that all parts were sent.
     pub fn end(&self, ticket: Ticket) {
-        self.finish_part(ticket.0 as u32);
+        let index = ticket.0 as u32;
+        self.accesses.borrow_mut()[index as usize].begins = false;
+        self.finish(index);
     }
 
-    fn finish_part(&self, index: u32) {
+    /// Ends the access if nothing of it is under way.
+    fn finish(&self, index: u32) {
         let mut accesses = self.accesses.borrow_mut();
         let access = &mut accesses[index as usize];
-        access.parts -= 1;
-        if access.parts == 0 {
+        if access.parts == 0 && !access.begins {
             access.into = None;
             access.generation = access.generation.wrapping_add(1);
             self.free.borrow_mut().push(index);
@@ -271,16 +161,28 @@ impl Messages {
         self.under_way.get() == 0
     }
 
-    fn answered(&self, target: u32, bytes: &[u8]) {
-        let index = word(bytes, 0) as u32;
-        let (from, len) = (word(bytes, 1) as usize, word(bytes, 2) as usize);
-        if let (Some(into), true) = (&self.accesses.borrow()[index as usize].into, len > 0) {
-            // SAFETY: the program leaves it to the access until that is complete.
-            unsafe { Side::of(into).scatter(from, &bytes[24..24 + len]) };
+    /// Errors: nothing is under way that this answers; why.
+    fn answered(&self, target: u32, bytes: &[u8]) -> Result<(), &'static str> {
+        let Answer { ticket, from, data } = Answer::decode(bytes).ok_or("its lengths do not agree")?;
+        let (index, generation, pending) = (ticket as u32, (ticket >> 32) as u32, &self.pending[target as usize]);
+        let mut accesses = self.accesses.borrow_mut();
+        let access = accesses.get_mut(index as usize);
+        let access = access.filter(|access| (access.generation, access.parts > 0) == (generation, true));
+        let access = access.filter(|_| pending.get() > 0).ok_or("it answers nothing that is under way")?;
+        if !data.is_empty() {
+            let into = access.into.as_ref().map(Side::of);
+            let fits =
+                |into: &Side<'_>| from.checked_add(data.len() as u64).is_some_and(|end| end <= into.len() as u64);
+            let into = into.filter(fits).ok_or("it has more data than was asked for")?;
+            // SAFETY: the program leaves it to the access until that is complete, and it has room for these bytes.
+            unsafe { into.scatter(from as usize, data) };
         }
-        self.finish_part(index);
+        access.parts -= 1;
+        drop(accesses);
+        self.finish(index);
         self.under_way.set(self.under_way.get() - 1);
-        self.pending[target as usize].set(self.pending[target as usize].get() - 1);
+        pending.set(pending.get() - 1);
+        Ok(())
     }
 
     // ---- both
@@ -316,12 +218,13 @@ impl Messages {
         });
         let pattern = Pattern { context: self.context, source: ANY_SOURCE, tag: ANY_TAG };
         while let Some(message) = self.adi.matched_probe(pattern) {
-            let status = message.status;
-            let mut bytes = vec![0u8; status.bytes as usize];
+            let (status, sender) = (message.status, self.adi.sender(&message));
+            // One byte more shows that it is too long.
+            let mut bytes = vec![0u8; status.bytes.min(LONGEST as u64 + 1) as usize];
             let data = Data::Bytes(bytes.as_mut_ptr(), bytes.len());
             let request = Some(self.adi.imrecv(message, data));
             let from = status.source as u32;
-            self.arriving.borrow_mut().push_back(Arriving { from, tag: status.tag, bytes, request });
+            self.arriving.borrow_mut().push_back(Arriving { from, sender, tag: status.tag, bytes, request });
             moved = true;
         }
         loop {
@@ -345,25 +248,49 @@ impl Messages {
         if moved { Background::Moved } else { Background::Waiting }
     }
 
+    /// False: not now.
     fn handle(&self, message: &Arriving, serve: &mut impl FnMut(&Asked<'_>, &mut Vec<u8>) -> Served) -> bool {
-        if message.tag == ANSWER {
-            self.answered(message.from, &message.bytes);
-            return true;
-        }
-        let asked = Asked::decode(message.from, &message.bytes);
-        let mut answer = Vec::with_capacity(24 + if asked.kind == Kind::Put { 0 } else { asked.len });
+        let done = match message.tag {
+            _ if self.procs.get(message.from as usize) != Some(&message.sender) => Err("its sender has another rank"),
+            ANSWER => self.answered(message.from, &message.bytes).map(|()| true),
+            REQUEST => match Asked::decode(message.from, &message.bytes) {
+                Some(asked) => self.handle_request(&asked, serve),
+                None => Err("no member asks that"),
+            },
+            _ => Err("it is neither a request nor an answer"),
+        };
+        done.unwrap_or_else(|why| {
+            self.report_damaged(message, why);
+            true
+        })
+    }
+
+    fn handle_request(
+        &self, asked: &Asked<'_>, serve: &mut impl FnMut(&Asked<'_>, &mut Vec<u8>) -> Served,
+    ) -> Result<bool, &'static str> {
+        let mut answer = Vec::with_capacity(ANSWER_HEAD + if asked.kind == Kind::Put { 0 } else { asked.len });
         for word in [asked.ticket, asked.from, 0] {
             answer.extend_from_slice(&word.to_le_bytes());
         }
-        match serve(&asked, &mut answer) {
-            Served::Done if asked.ticket == NO_ANSWER => return true,
+        match serve(asked, &mut answer) {
+            Served::Done if asked.ticket == NO_ANSWER => return Ok(true),
             Served::Done => {}
-            Served::Later => return true,
-            Served::NotNow => return false,
+            Served::Later => return Ok(true),
+            Served::NotNow => return Ok(false),
+            Served::Damaged(why) => return Err(why),
         }
-        let len = answer.len() as u64 - 24;
+        let len = (answer.len() - ANSWER_HEAD) as u64;
         answer[16..24].copy_from_slice(&len.to_le_bytes());
-        self.send(message.from, ANSWER, answer);
-        true
+        self.send(asked.origin, ANSWER, answer);
+        Ok(true)
+    }
+
+    /// Reports a message that no correct member sends.
+    #[cold]
+    fn report_damaged(&self, message: &Arriving, why: &'static str) {
+        let kind = message.bytes.first().copied().unwrap_or(u8::MAX);
+        let what = if message.tag == REQUEST { packet::name(kind) } else { "answer of a window" };
+        let (from, len) = (message.sender, message.bytes.len());
+        self.adi.report_damaged(&Damaged { from, what: Some(what), kind, len, why });
     }
 }

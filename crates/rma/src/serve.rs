@@ -23,11 +23,14 @@ impl Window {
 
     /// Does what `asked` asks of this process.
     pub(crate) fn serve(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> Served {
+        if asked.kind.is_access() && !asked.ranges().all(|(at, bytes)| self.has_own(at, bytes)) {
+            return Served::Damaged("it names memory that is not in the window, or no longer");
+        }
         let done = match asked.kind {
             Kind::Put => {
                 let mut at = 0;
                 for (to, len) in asked.runs() {
-                    // SAFETY: the origin has seen that it lies in the window.
+                    // SAFETY: it lies in the window.
                     unsafe { Side::Dense(to, len).scatter(0, &asked.data[at..at + len]) };
                     at += len;
                 }
@@ -35,7 +38,7 @@ impl Window {
             }
             Kind::Get => {
                 for (from, len) in asked.runs() {
-                    // SAFETY: the origin has seen that it lies in the window.
+                    // SAFETY: it lies in the window.
                     answer.extend_from_slice(unsafe { std::slice::from_raw_parts(from, len) });
                 }
                 true
@@ -73,7 +76,7 @@ impl Window {
     /// False: not now.
     fn serve_combination(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> bool {
         let Asked { op, basic, kind, .. } = *asked;
-        // The origin has seen that the operation takes the type.
+        // What is decoded has an operation that takes the type.
         let Ok(combination) = Combination::find(op, basic) else { return true };
         let Some(inside) = self.try_enter(self.rank()) else { return false };
         let (size, extent) = (basic.size() as usize, basic.extent() as usize);
@@ -95,7 +98,7 @@ impl Window {
                 // Others may be at some of it by instructions.
                 self.keep_from_instructions(&inside);
             }
-            // SAFETY: the origin has seen that the target lies in the window; the rows hold all elements.
+            // SAFETY: the target lies in the window; the rows hold all elements.
             unsafe { self.combine_inside(&inside, combination, instructions, &part) };
             done += count;
         }

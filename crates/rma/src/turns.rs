@@ -38,6 +38,11 @@ impl<Who> Turns<Who> {
         granted
     }
 
+    /// Whether somebody has it, alone or shared.
+    pub fn is_held(&self, alone: bool) -> bool {
+        if alone { self.alone } else { self.sharing > 0 }
+    }
+
     /// Somebody gives it up. Then [`next`](Self::next) is to be asked until it says nobody.
     pub fn give_up(&mut self, alone: bool) {
         if alone { self.alone = false } else { self.sharing -= 1 }

@@ -1,6 +1,6 @@
 //! The window: who is in it, where its memory lies, and how each of its members is reached.
 
-use crate::attached::Piece;
+use crate::attached::{Piece, is_covered};
 use crate::card::Card;
 use crate::memory::{Belongings, shared_in_place};
 use crate::messages::Messages;
@@ -151,7 +151,29 @@ impl Window {
         self.adi.mcm().ring(self.peers.procs[rank as usize]);
     }
 
+    /// Whether so many bytes from this address on lie in this process's memory of the window.
+    pub(crate) fn has_own(&self, at: u64, bytes: u64) -> bool {
+        if self.dynamic {
+            return self.has_attached(at, bytes);
+        }
+        let own = self.remote(self.rank());
+        at.checked_sub(own.address)
+            .and_then(|start| start.checked_add(bytes))
+            .is_some_and(|end| end <= own.bytes as u64)
+    }
+
     // ---- dynamic windows
+
+    /// True when all of it is attached to this dynamic window.
+    pub(crate) fn has_attached(&self, at: u64, bytes: u64) -> bool {
+        // Changed by a call that waits for nothing while it does so.
+        let Ok(attached) = self.attached.try_borrow() else { return false };
+        is_covered((at, bytes), |at| {
+            let mut ends =
+                attached.iter().map(|piece| (piece.start as u64, piece.start.saturating_add(piece.bytes) as u64));
+            ends.find(|&(start, end)| start <= at && at < end).map(|(_, end)| end)
+        })
+    }
 
     /// Adds memory to a dynamic window (MPI_Win_attach).
     ///

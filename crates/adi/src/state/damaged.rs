@@ -13,7 +13,7 @@ impl State {
     /// Reports a packet of process `from`, with `len` bytes of payload; `why`: what is wrong with it.
     #[cold]
     pub(super) fn report_damaged(&self, from: Proc, header: &Header, len: usize, why: &'static str) {
-        (self.on_damage)(&Damaged { from, kind: Packet::kind(header), len, why });
+        (self.on_damage)(&Damaged { from, what: None, kind: Packet::kind(header), len, why });
     }
 
     /// Reports a packet if something is wrong with it.

@@ -163,7 +163,7 @@ fn a_request_that_is_too_long_to_be_kept_waits() {
 
 #[test]
 fn a_damaged_packet_is_described() {
-    let damaged = Damaged { from: 3, kind: 77, len: 32, why: "its kind is unknown" };
+    let damaged = Damaged { from: 3, what: None, kind: 77, len: 32, why: "its kind is unknown" };
     assert_eq!(damaged.to_string(), "a damaged packet (kind 77, 32 bytes of payload): its kind is unknown");
     let known = Damaged { kind: 4, len: 0, ..damaged };
     assert_eq!(known.to_string(), "a damaged Cts packet (kind 4, 0 bytes of payload): its kind is unknown");

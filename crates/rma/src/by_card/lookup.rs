@@ -1,7 +1,7 @@
 //! What a member has attached to a dynamic window, read from its table by the card.
 
 use crate::Error;
-use crate::attached::{ENTRY, HEAD, Piece, Table};
+use crate::attached::{ENTRIES, ENTRY, HEAD, Piece, Table};
 use crate::elements::Side;
 use crate::keys::Keys;
 use crate::window::Window;
@@ -40,7 +40,7 @@ impl Window {
         if !version.is_multiple_of(2) {
             return Ok(false);
         }
-        let mut entries = vec![0u8; used as usize * ENTRY];
+        let mut entries = vec![0u8; (used as usize).min(ENTRIES) * ENTRY];
         self.read_words(rank, HEAD, &mut entries)?;
         if self.table_head(rank)?[0] != version {
             return Ok(false);

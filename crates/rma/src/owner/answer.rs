@@ -1,6 +1,5 @@
 //! The owner's side: it does what an origin asks, without waiting for anything.
 
-use crate::attached::is_covered;
 use crate::combine::{Combination, is_swapped_by_instruction, swap_by_instruction, swap_under_guard};
 use crate::elements::copy;
 use crate::request::{Form, Outcome, ROOM, Request};
@@ -52,12 +51,15 @@ impl Window {
     fn answer(&self, request: &Request) -> Outcome {
         let what = request.what.load(Ordering::Relaxed);
         let [op, basic, ..] = what.to_le_bytes();
-        let (op, basic, form) = (Op::ALL[op as usize], Basic::ALL[basic as usize], request.form());
+        let (Some(&op), Some(&basic)) = (Op::ALL.get(usize::from(op)), Basic::ALL.get(usize::from(basic))) else {
+            return Outcome::Unable;
+        };
+        let form = request.form();
         let count = (what >> 32) as usize;
         let target = request.address.load(Ordering::Relaxed) as *mut u8;
         let elements = request.elements.get().cast::<u8>();
         let bytes = if form == Form::Swap { count } else { count * basic.size() as usize };
-        if self.dynamic && !self.has_attached(target, bytes) {
+        if self.dynamic && !self.has_attached(target as u64, bytes as u64) {
             return Outcome::NotThere;
         }
         if form == Form::Swap {
@@ -93,17 +95,6 @@ impl Window {
             // SAFETY: the origin has seen that the target lies in the window, and holds its guard; the operand is there.
             unsafe { combination.under_guard(room, target, std::ptr::null_mut(), count) };
             Outcome::Done
-        })
-    }
-
-    /// True when all of it is attached to this dynamic window.
-    fn has_attached(&self, at: *const u8, bytes: usize) -> bool {
-        // Changed by a call that waits for nothing while it does so.
-        let Ok(attached) = self.attached.try_borrow() else { return false };
-        is_covered((at as u64, bytes as u64), |at| {
-            let ends =
-                attached.iter().map(|piece| (piece.start as u64, piece.start.saturating_add(piece.bytes) as u64));
-            ends.into_iter().find(|&(start, end)| start <= at && at < end).map(|(_, end)| end)
         })
     }
 }
