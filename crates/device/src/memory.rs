@@ -91,10 +91,10 @@ impl Memory {
         memory.can_be().then_some(memory)
     }
 
-    /// Whether all of it lies between the first and the last address that there is.
+    /// Whether all of it lies between the first and the last address that there is. Opaque memory has no stride.
     fn can_be(&self) -> bool {
         if self.is_opaque() {
-            return true;
+            return self.stride == 0;
         }
         let steps = i64::try_from(self.len.div_ceil(self.block).saturating_sub(1)).ok();
         let Some(reach) = steps.and_then(|steps| steps.checked_mul(self.stride)) else { return false };
@@ -170,6 +170,7 @@ mod tests {
             Memory { place: 1, ..memory },
             Memory { place: u64::MAX, ..memory },
             Memory::dense(std::ptr::dangling(), usize::MAX),
+            Memory { block: 0, ..memory },
         ] {
             assert_eq!(Memory::decode(&wrong.encode()), None, "{wrong:?}");
         }
