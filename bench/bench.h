@@ -117,6 +117,7 @@ void run_pingpong_count(void);
 void run_rooted_count(void);
 void run_rma_count(void);
 void run_barrier(void);
+void run_barrier_tested(void);
 void run_bcast(void);
 void run_bcast_written(void);
 void run_allreduce_written(void);

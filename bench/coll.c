@@ -19,6 +19,19 @@ static void barrier(void *context, long iterations)
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* By a program that looks in a loop whether it may go on. */
+static void barrier_tested(void *context, long iterations)
+{
+    (void)context;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Request request;
+        int done = 0;
+        MPI_Ibarrier(MPI_COMM_WORLD, &request);
+        while (!done)
+            MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+}
+
 static void bcast(void *context, long iterations)
 {
     buffers *b = context;
@@ -334,6 +347,11 @@ void run_comm_dup(void)
 void run_barrier(void)
 {
     run_bare("barrier", barrier);
+}
+
+void run_barrier_tested(void)
+{
+    run_bare("barrier_tested", barrier_tested);
 }
 
 void run_bcast(void)

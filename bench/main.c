@@ -38,6 +38,7 @@ static const struct {
     {"overlap_both_written", run_overlap_both_written},
     {"overlap_both_alloc", run_overlap_both_alloc},
     {"barrier", run_barrier},
+    {"barrier_tested", run_barrier_tested},
     {"bcast", run_bcast},
     {"bcast_written", run_bcast_written},
     {"allreduce_written", run_allreduce_written},

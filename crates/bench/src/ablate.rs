@@ -9,8 +9,11 @@ use crate::{Options, Places, report};
 use std::fmt::Write;
 use tern_policy::rules;
 
-/// The line in which all rules are on.
+/// The line in which all rules are on, and that of rules for private memory, which promotion would soon turn into shared memory.
 const ON: &str = "tern";
+const ON_PRIVATE: &str = "tern-private";
+/// Rules for private memory.
+const PRIVATE: &[&str] = &["ask-owner", "ask-places"];
 /// A rule that changes no row by so many parts in a hundred is worth nothing that can be shown.
 const SHOWN: f64 = 3.0;
 /// Values that have a spread to speak of.
@@ -25,7 +28,6 @@ const FEW_SIZES: &[u64] = &[8, 8 << 10, 64 << 10, 256 << 10];
 const ROWS: &[(&[&str], &[&str])] = &[
     (&["at-once", "publish-again"], &["stream", "stream_written", "overlap_recv", "pingpong_persistent"]),
     (&["exchange"], &["halo", "halo_written", "sendrecv_written", "overlap_both", "overlap_both_written"]),
-    (&["wait-for-sends"], &["stream", "stream_written", "halo", "overlap_send"]),
     (&["look-ahead"], &["halo", "rate"]),
     (&["copies"], &["pingpong", "pingpong_written", "sendrecv_written", "halo_written", "stream_written", "column"]),
     (&["mirror"], &["sendrecv_written", "sendrecv_off", "halo_written", "overlap_both_written"]),
@@ -36,12 +38,10 @@ const ROWS: &[(&[&str], &[&str])] = &[
     (&["demote"], &["pingpong", "rate"]),
     (&["look-again", "await-waiting"], &["pingpong_persistent", "sendrecv", "overlap_recv", "overlap_both"]),
     (&["await-hope"], &["pingpong", "pingpong_alloc", "pingpong_written"]),
-    (&["stream-blocks"], &["rate", "stream"]),
-    (&["region"], &["bcast", "gather", "scatter"]),
     (&["promote"], &["pingpong", "stream", "halo", "overlap_recv"]),
     (&["turn-columns"], &["column"]),
     (&["ask-places"], &["allgather", "alltoall", "allreduce"]),
-    (&["ask-owner"], &["fetch_create", "put_create", "get_create", "accumulate_create"]),
+    (&["ask-owner"], &["fetch_create", "put_create", "get_create", "accumulate_create", "get_computing_create"]),
     (&["guard-mode"], &["accumulate_allocate"]),
     (&["read-in-place"], &["allgather", "alltoall", "allreduce", "allgather_written", "alltoall_written"]),
 ];
@@ -51,6 +51,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("lend", "acts where a network lends buffers: tern-bench rdma"),
     ("frequent", "acts where a network lends buffers: tern-bench rdma"),
     ("rings", "acts between nodes: tern-bench rdma"),
+    ("region", "acts from three members on: tern-bench oversubscribed --line off=tern:TERN_POLICY=-region"),
     ("spread", "acts with more ranks than cores: tern-bench oversubscribed --line off=tern:TERN_POLICY=-spread"),
     ("strangers", "acts where other programs use the cores: oversubscribed, as above"),
     ("give-way", "acts with more ranks than cores: oversubscribed, as above"),
@@ -60,6 +61,11 @@ const ELSEWHERE: &[(&str, &str)] = &[
 fn rules_of(benchmark: &str) -> Vec<String> {
     let rows = ROWS.iter().filter(|(_, benchmarks)| benchmarks.contains(&benchmark));
     rows.flat_map(|(rules, _)| rules.iter().map(|rule| rule.to_string())).collect()
+}
+
+/// The line beside which a rule's own line is held.
+fn beside(rule: &str) -> &'static str {
+    if PRIVATE.contains(&rule) { ON_PRIVATE } else { ON }
 }
 
 /// Each benchmark by itself, with the lines that run it.
@@ -75,7 +81,10 @@ fn jobs(quick: bool) -> Vec<Job> {
             if lines.is_empty() {
                 continue;
             }
-            lines.push(ON.to_string());
+            let mut beside: Vec<String> = lines.iter().map(|rule| beside(rule).to_string()).collect();
+            beside.sort_unstable();
+            beside.dedup();
+            lines.extend(beside);
             let mut one = Job { benchmarks: vec![benchmark], lines, extra: None, ..job.clone() };
             if one.sized {
                 one = one.sizes(if quick { FEW_SIZES } else { SIZES });
@@ -90,8 +99,13 @@ fn jobs(quick: bool) -> Vec<Job> {
 fn lines() -> Vec<Line> {
     let tern =
         |name: &str, variables| Line { name: name.to_string(), library: "tern".to_string(), prefix: None, variables };
-    let off = |rule: &&rules::Rule| tern(rule.name, vec![("TERN_POLICY".to_string(), format!("-{}", rule.name))]);
-    let mut lines = vec![tern(ON, Vec::new())];
+    let private = || ("TERN_PROMOTE".to_string(), "off".to_string());
+    let off = |rule: &&rules::Rule| {
+        let mut variables = vec![("TERN_POLICY".to_string(), format!("-{}", rule.name))];
+        variables.extend(PRIVATE.contains(&rule.name).then(private));
+        tern(rule.name, variables)
+    };
+    let mut lines = vec![tern(ON, Vec::new()), tern(ON_PRIVATE, vec![private()])];
     lines.extend(rules::ALL.iter().filter(|rule| ROWS.iter().any(|(names, _)| names.contains(&rule.name))).map(off));
     lines
 }
@@ -146,32 +160,39 @@ impl Worth<'_> {
 
 fn worths<'a>(session: &'a Session, rule: &str) -> Vec<Worth<'a>> {
     let rows = session.figures.rows();
-    rows.filter_map(|(row, summary)| Some(Worth { row, on: summary(ON)?, off: summary(rule)? })).collect()
+    rows.filter_map(|(row, summary)| Some(Worth { row, on: summary(beside(rule))?, off: summary(rule)? })).collect()
 }
 
 /// The report: a table of the rules, then each rule's rows.
 fn text(session: &Session) -> String {
     let mut text = format!(
         "What each rule of the policy is worth: medians of {} rounds, lines in turn, on cores {:?}. Percent: how much better a row is with \
-         the rule than without; ± is the spread of both (half the interquartile ranges, combined). A row counts as moved from {SHOWN} % \
-         and twice the spread on.\n\n| rule | rows | moved | best | worst |\n|---|---|---|---|---|\n",
+         the rule than without; ± is the spread of both (half the interquartile ranges, combined). A row counts as better or \
+         worse from {SHOWN} % and twice the spread on.\n\n| rule | rows | better | worse | best | worst |\n|---|---|---|---|---|---|\n",
         session.rounds, session.cores
     );
     for rule in rules::ALL {
         let worths = worths(session, rule.name);
         let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == rule.name);
         if let Some((name, why)) = elsewhere {
-            let _ = writeln!(text, "| {name} | | | {why} | |");
+            let _ = writeln!(text, "| {name} | | | | {why} | |");
             continue;
         }
-        let moved = worths.iter().filter(|worth| worth.shows()).count();
-        let by_worth = |a: &&Worth<'_>, b: &&Worth<'_>| a.percent().total_cmp(&b.percent());
-        let show = |worth: Option<&Worth<'_>>| {
-            worth.map(|w| format!("{} {}: {}", w.row.benchmark, report::size(w.row), cell(w)))
+        let (better, worse): (Vec<_>, Vec<_>) =
+            worths.iter().filter(|worth| worth.shows()).partition(|worth| worth.percent() > 0.0);
+        let by_worth = |a: &&&Worth<'_>, b: &&&Worth<'_>| a.percent().total_cmp(&b.percent());
+        let show = |worth: Option<&&Worth<'_>>| {
+            worth.map(|w| format!("{} {}: {}", w.row.benchmark, report::size(w.row), cell(w))).unwrap_or_default()
         };
-        let [best, worst] =
-            [worths.iter().max_by(by_worth), worths.iter().min_by(by_worth)].map(|w| show(w).unwrap_or_default());
-        let _ = writeln!(text, "| {} | {} | {moved} | {best} | {worst} |", rule.name, worths.len());
+        let [best, worst] = [show(better.iter().max_by(by_worth)), show(worse.iter().min_by(by_worth))];
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {best} | {worst} |",
+            rule.name,
+            worths.len(),
+            better.len(),
+            worse.len()
+        );
     }
     for rule in rules::ALL {
         let worths = worths(session, rule.name);
@@ -215,6 +236,19 @@ mod tests {
         let known = |name: &str| rules::ALL.iter().any(|rule| rule.name == name);
         let named = ROWS.iter().flat_map(|(names, _)| *names).chain(ELSEWHERE.iter().map(|(name, _)| name));
         assert_eq!(named.copied().find(|name| !known(name)), None, "no such rule");
+    }
+
+    #[test]
+    fn a_rule_for_private_memory_stands_beside_a_line_without_promotion() {
+        let lines = lines();
+        let promotes = |name: &str| {
+            let line = lines.iter().find(|line| line.name == name).expect("a line of this name");
+            !line.variables.iter().any(|(name, _)| name == "TERN_PROMOTE")
+        };
+        for rule in ROWS.iter().flat_map(|(names, _)| *names) {
+            assert_eq!(promotes(rule), promotes(beside(rule)), "{rule}");
+        }
+        assert!(promotes(ON) && !promotes(ON_PRIVATE) && !promotes("ask-owner"));
     }
 
     #[test]

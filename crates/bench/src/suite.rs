@@ -281,7 +281,7 @@ pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
             }
             job
         };
-        jobs.push(job(&["pingpong", "barrier", "allreduce", "bcast", "reduce"], &[8, 1024, 65536]));
+        jobs.push(job(&["pingpong", "barrier", "barrier_tested", "allreduce", "bcast", "reduce"], &[8, 1024, 65536]));
         jobs.push(job(&["bcast", "gather", "scatter"], &[32 << 10, 256 << 10, 1 << 20, 4 << 20]));
         jobs.push(job(&["alltoall", "allgather", "computing", "comm_split", "comm_dup"], &[8, 1024, 16384]));
     }

@@ -290,8 +290,6 @@ counters! {
         POLICY_AT_ONCE = "policy_at_once": Counter, "receives", Tuner;
         /// Times that a message was taken for one of an exchange.
         POLICY_EXCHANGE = "policy_exchange": Counter, "times", Tuner;
-        /// Times that a send was taken for one that the program waits for at once.
-        POLICY_WAIT_FOR_SENDS = "policy_wait_for_sends": Counter, "times", Tuner;
         /// Receives whose message was not looked for when they started, since sends follow.
         POLICY_LOOK_AHEAD = "policy_look_ahead": Counter, "receives", Tuner;
         /// Times that the way of a message was not the one presumed to be better, in a trial or after it.
@@ -322,8 +320,6 @@ counters! {
         POLICY_AWAIT_WAITING = "policy_await_waiting": Counter, "times", Tuner;
         /// Messages for whose receiver to wait for them was looked several times.
         POLICY_AWAIT_HOPE = "policy_await_hope": Counter, "messages", Tuner;
-        /// Packets that were written as those of a stream.
-        POLICY_STREAM_BLOCKS = "policy_stream_blocks": Counter, "packets", Tuner;
         /// Times that a process looked whether another core has fewer processes.
         POLICY_SPREAD = "policy_spread": Counter, "times", Tuner;
         /// Yields that took so long that the next ones are left out.

@@ -20,8 +20,6 @@ use crate::ways::Way;
 pub enum Along {
     /// Nothing: its receiver waits for nothing else.
     Alone,
-    /// Others that the program starts with it, and then waits for.
-    Window,
     /// What a call that waits for something else sends meanwhile.
     Call,
     /// What both processes send each other, and wait for.
@@ -31,7 +29,7 @@ pub enum Along {
 }
 
 /// How many there are.
-const ALONG: usize = 5;
+const ALONG: usize = 4;
 
 /// What its receiver copies, if asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

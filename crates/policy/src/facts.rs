@@ -188,8 +188,6 @@ pub trait Look: Locate {
     fn tries(&mut self, along: Along, copied: Copied) -> bool;
     /// Whether the receiver waits in the library, and would have packets of this message although it is long.
     fn takes_packets(&mut self) -> bool;
-    /// Whether the program most likely waits at once for the nonblocking sends that it starts; `one`: and starts one at a time.
-    fn waits_for_sends(&mut self, one: bool) -> bool;
 }
 
 /// What a network offers for the memory of an eager message.
@@ -214,10 +212,7 @@ pub(crate) fn one_copy(facts: &Facts, copied: Copied, look: &mut impl Look) -> O
     let along = match facts.pattern {
         Pattern::Exchange => Along::Exchange,
         Pattern::Left => Along::Left,
-        Pattern::Plain if facts.caller.waits() || look.waits_for_sends(true) => Along::Alone,
-        Pattern::Plain => Along::Window,
+        Pattern::Plain => Along::Alone,
     };
-    // Windows of longer ones are in no cache.
-    let cached = along != Along::Window || facts.is_short();
-    (cached && look.suits_both()).then(|| look.tries(along, copied))
+    look.suits_both().then(|| look.tries(along, copied))
 }

@@ -3,9 +3,6 @@
 //! A receive is published so that its message comes while the program computes. One that only posts a few receives and then
 //! waits for them has nothing from that: its short messages come in packets as soon as it waits, and each publication would
 //! only be taken back. What it did the last times tells.
-//!
-//! In the same way a nonblocking send of a long message leaves the copying to a receiver that waits, so that the program can compute;
-//! one that starts its sends and then waits for them has nothing from that either.
 
 use crate::rules;
 use crate::streak::Streak;
@@ -21,94 +18,10 @@ const TIMES: u32 = 4;
 /// a virtual machine). No round length that programs are likely to repeat.
 const WATCHED: u32 = 7;
 
-/// What the program does.
-#[derive(Debug, Default)]
-pub struct Habits {
-    /// After it has posted receives.
-    receives: Habit,
-    /// After it has started long sends that it can wait for later.
-    sends: Habit,
-}
-
-impl Habits {
-    /// A receive is posted at `now`, in nanoseconds. True when the program most likely waits for it at once.
-    pub fn post(&mut self, now: impl FnOnce() -> u64) -> bool {
-        self.receives.post(now)
-    }
-
-    /// The program begins a send, which may have to be copied at once: `later` a long one that it waits for later.
-    #[inline]
-    pub fn send(&mut self, later: bool, now: impl Fn() -> u64) {
-        self.receives.send(later, &now);
-        if later {
-            self.sends.post(now);
-        }
-    }
-
-    /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
-    /// asked of the kernel.
-    #[inline]
-    pub fn is_started(&mut self, now: impl Fn() -> u64) {
-        self.receives.is_started(&now);
-        self.sends.is_started(now);
-    }
-
-    /// The program most likely sends to those from which it receives, and then waits at once for all of that.
-    #[inline]
-    pub fn exchanges(&self) -> bool {
-        self.receives.at_once.holds() && self.receives.exchanges() && rules::EXCHANGE.applies()
-    }
-
-    /// It most likely does the same, but computes before it waits.
-    #[inline]
-    pub fn exchanges_and_computes(&self) -> bool {
-        self.receives.computed.holds() && self.receives.exchanges() && rules::EXCHANGE.applies()
-    }
-
-    /// It most likely waits for one receive at a time.
-    #[inline]
-    pub fn waits_for_one(&self) -> bool {
-        self.receives.is_at_once() && self.receives.last.posted == 1
-    }
-
-    /// It most likely waits at once for the long sends that it starts.
-    #[inline]
-    pub fn waits_for_sends(&self) -> bool {
-        self.sends.is_at_once() && rules::WAIT_FOR_SENDS.applies()
-    }
-
-    /// The same, for one at a time.
-    #[inline]
-    pub fn waits_for_one_send(&self) -> bool {
-        self.sends.is_at_once() && self.sends.last.posted == 1 && rules::WAIT_FOR_SENDS.applies()
-    }
-
-    /// The program begins to wait for requests.
-    #[inline]
-    pub fn wait(&mut self, now: impl Fn() -> u64) {
-        self.receives.wait(&now);
-        self.sends.wait(now);
-    }
-
-    /// The program goes on after that, while receives are still posted, or none.
-    #[inline]
-    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> u64) {
-        self.receives.go_on(receiving, now);
-        self.sends.go_on(false, || unreachable!("the next send begins a round"));
-    }
-
-    /// The program has looked for something that is not there, and goes on.
-    #[inline]
-    pub fn look(&mut self) {
-        self.receives.look();
-        self.sends.look();
-    }
-}
-
-/// What the program does between posting requests of a kind and waiting for them.
+/// What the program does between posting receives and waiting for them.
 #[derive(Debug)]
-struct Habit {
-    /// A round is under way: the program has posted a request, or has left a wait while some were posted.
+pub struct Habits {
+    /// A round is under way: the program has posted a receive, or has left a wait while some were posted.
     open: bool,
     /// When it did that last, if this round is watched.
     posted: Option<u64>,
@@ -121,7 +34,7 @@ struct Habit {
     computes: bool,
     /// Rounds since one was watched.
     unwatched: u32,
-    /// Other requests were started before the round that is about to begin.
+    /// Sends were started before the round that is about to begin.
     early: bool,
     /// What it has done since it began to post receives, and did the last time.
     round: Posted,
@@ -131,15 +44,15 @@ struct Habit {
 #[derive(Clone, Copy, Debug, Default)]
 struct Posted {
     posted: u32,
-    /// Other requests, which were started in between or before.
+    /// Sends, which were started in between or before.
     sends: bool,
     /// The first of them before.
     sends_first: bool,
 }
 
-impl Default for Habit {
-    fn default() -> Habit {
-        Habit {
+impl Default for Habits {
+    fn default() -> Habits {
+        Habits {
             open: false,
             posted: None,
             starting: false,
@@ -154,9 +67,9 @@ impl Default for Habit {
     }
 }
 
-impl Habit {
-    /// A request is posted. True when the program most likely waits for it at once.
-    fn post(&mut self, now: impl FnOnce() -> u64) -> bool {
+impl Habits {
+    /// A receive is posted at `now`, in nanoseconds. True when the program most likely waits for it at once.
+    pub fn post(&mut self, now: impl FnOnce() -> u64) -> bool {
         let watched = if self.open { self.posted.is_some() } else { self.begin() };
         self.round.posted += 1;
         if watched {
@@ -177,9 +90,9 @@ impl Habit {
         self.unwatched == 0
     }
 
-    /// See [`Habits::send`].
+    /// The program begins a send, which may have to be copied at once: `later` a long one that it waits for later.
     #[inline]
-    fn send(&mut self, later: bool, now: impl FnOnce() -> u64) {
+    pub fn send(&mut self, later: bool, now: impl FnOnce() -> u64) {
         self.round.sends |= self.open;
         self.early |= later && !self.open;
         if self.posted.is_some() {
@@ -188,31 +101,44 @@ impl Habit {
         }
     }
 
-    /// Requests are posted that the program most likely waits for at once.
+    /// The receive has been posted, or the send begun: what that took is not the program's time. Where its memory lies may have been
+    /// asked of the kernel.
     #[inline]
-    fn is_at_once(&self) -> bool {
-        self.open && self.at_once.holds()
-    }
-
-    /// Requests are posted, or about to be, in a round in which the program most likely starts others as well.
-    #[inline]
-    fn exchanges(&self) -> bool {
-        if self.open { self.last.sends } else { self.round.sends_first }
-    }
-
-    /// See [`Habits::is_started`].
-    #[inline]
-    fn is_started(&mut self, now: impl FnOnce() -> u64) {
+    pub fn is_started(&mut self, now: impl FnOnce() -> u64) {
         if std::mem::take(&mut self.starting) {
             self.posted = Some(now());
         }
     }
 
-    /// See [`Habits::wait`].
+    /// The program most likely sends to those from which it receives, and then waits at once for all of that.
     #[inline]
-    fn wait(&mut self, now: impl FnOnce() -> u64) {
+    pub fn exchanges(&self) -> bool {
+        self.at_once.holds() && self.sends_as_well() && rules::EXCHANGE.applies()
+    }
+
+    /// It most likely does the same, but computes before it waits.
+    #[inline]
+    pub fn exchanges_and_computes(&self) -> bool {
+        self.computed.holds() && self.sends_as_well() && rules::EXCHANGE.applies()
+    }
+
+    /// Receives are posted, or about to be, in a round in which the program most likely sends as well.
+    #[inline]
+    fn sends_as_well(&self) -> bool {
+        if self.open { self.last.sends } else { self.round.sends_first }
+    }
+
+    /// It most likely waits for one receive at a time.
+    #[inline]
+    pub fn waits_for_one(&self) -> bool {
+        self.open && self.at_once.holds() && self.last.posted == 1
+    }
+
+    /// The program begins to wait for requests.
+    #[inline]
+    pub fn wait(&mut self, now: impl FnOnce() -> u64) {
         if !self.open && std::mem::take(&mut self.early) {
-            // What was started was not followed by requests of this kind.
+            // What was started was not followed by receives.
             self.round.sends_first = false;
         }
         if self.posted.is_some() {
@@ -222,20 +148,20 @@ impl Habit {
         }
     }
 
-    /// See [`Habits::go_on`]. `more`: some are still posted.
+    /// The program goes on after that, while receives are still posted, or none.
     #[inline]
-    fn go_on(&mut self, more: bool, now: impl FnOnce() -> u64) {
-        self.open &= more;
+    pub fn go_on(&mut self, receiving: bool, now: impl FnOnce() -> u64) {
+        self.open &= receiving;
         if self.posted.is_some() {
-            self.posted = more.then(now);
+            self.posted = receiving.then(now);
         }
     }
 
-    /// See [`Habits::look`].
+    /// The program has looked for something that is not there, and goes on.
     #[inline]
-    fn look(&mut self) {
+    pub fn look(&mut self) {
         if self.open {
-            *self = Habit::default();
+            *self = Habits::default();
         }
     }
 
@@ -435,20 +361,6 @@ mod tests {
     }
 
     #[test]
-    fn who_starts_several_sends_does_not_wait_for_one() {
-        let mut program = Program::new();
-        for round in 0..20 {
-            program.0.send(true, || program.1);
-            assert_eq!(program.0.waits_for_one_send(), (TIMES..=10).contains(&round), "round {round}");
-            if round >= 10 {
-                program.0.send(true, || program.1);
-            }
-            program.0.wait(|| program.1);
-            program.0.go_on(false, || program.1);
-        }
-    }
-
-    #[test]
     fn sends_without_receives_are_not_looked_at() {
         let mut habit = Habits::default();
         habit.send(false, || unreachable!("nobody needs the time"));
@@ -468,25 +380,5 @@ mod tests {
             program.0.go_on(false, || program.1);
         }
         assert!(left[0] && left[WATCHED as usize..].iter().all(|left| !left), "{left:?}");
-    }
-
-    #[test]
-    fn who_computes_after_starting_long_sends_does_not_wait_for_them() {
-        let mut program = Program::new();
-        let mut waits = Vec::new();
-        for between in [[GAP / 2; 10], [2 * GAP; 10]].concat() {
-            for _ in 0..3 {
-                program.0.send(true, || program.1);
-                program.1 += 10 * GAP;
-                program.0.is_started(|| program.1);
-            }
-            waits.push(program.0.waits_for_sends());
-            program.1 += between;
-            program.0.wait(|| program.1);
-            program.0.go_on(false, || program.1);
-            assert!(!program.0.waits_for_sends(), "none is started");
-        }
-        assert!((0..10).all(|round| waits[round] == (round >= TIMES as usize)), "{waits:?}");
-        assert!(waits[10 + WATCHED as usize..].iter().all(|waits| !waits), "{waits:?}");
     }
 }

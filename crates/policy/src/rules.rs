@@ -88,8 +88,6 @@ rules! {
         "A receive that the program waits for at once stays unpublished: its message comes in packets while it waits.";
     EXCHANGE = Exchange, "exchange", POLICY_EXCHANGE, "adi: sends and receives":
         "Where both processes send and then wait, each copies its own messages: such receives stay unpublished.";
-    WAIT_FOR_SENDS = WaitForSends, "wait-for-sends", POLICY_WAIT_FOR_SENDS, "adi: sends":
-        "A nonblocking send that the program waits for at once goes as a blocking one, since nothing is computed meanwhile.";
     LOOK_AHEAD = LookAhead, "look-ahead", POLICY_LOOK_AHEAD, "adi: receives":
         "A receive that sends follow is started without a look for its message, which would hold these sends up.";
     COPIES = Copies, "copies", POLICY_COPIES, "adi: sends":
@@ -122,8 +120,6 @@ rules! {
         "A sender looks up to 25 times whether the receiver of a published receive waits, if that one has waited after the last message.";
     AWAIT_HOPE = AwaitHope, "await-hope", POLICY_AWAIT_HOPE, "shm: direct::deliver":
         "A sender looks up to 50 times whether the receiver waits for its message to fetch it, unless such looks were in vain.";
-    STREAM_BLOCKS = StreamBlocks, "stream-blocks", POLICY_STREAM_BLOCKS, "shm: rings":
-        "Packets that go ahead of any answer are written as a stream: to blocks that do not lie side by side, the next of which is made ready.";
     SPREAD = Spread, "spread", POLICY_SPREAD, "shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
     STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "mcm: waiting":

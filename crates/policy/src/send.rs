@@ -151,8 +151,7 @@ fn eager(facts: &Facts, packets: Packets, look: &mut impl Look) -> SendPlan {
 /// Of a message above the eager limit: whether it goes without asking all the same, since its receiver waits.
 fn goes_ahead(facts: &Facts, shared: bool, offer: &Offer, look: &mut impl Look) -> bool {
     let seen = shared && !matches!(offer, Offer::Packets);
-    let will_wait = facts.caller.waits() || look.waits_for_sends(false);
-    will_wait && facts.standard && !seen && look.takes_packets()
+    facts.caller.waits() && facts.standard && !seen && look.takes_packets()
 }
 
 /// Out of memory that the receiver sees.

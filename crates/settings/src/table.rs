@@ -168,7 +168,6 @@ choice! {
     pub enum PolicyRule {
         AtOnce = "at-once",
         Exchange = "exchange",
-        WaitForSends = "wait-for-sends",
         LookAhead = "look-ahead",
         Copies = "copies",
         Mirror = "mirror",
@@ -184,7 +183,6 @@ choice! {
         LookAgain = "look-again",
         AwaitWaiting = "await-waiting",
         AwaitHope = "await-hope",
-        StreamBlocks = "stream-blocks",
         Spread = "spread",
         Strangers = "strangers",
         GiveWay = "give-way",

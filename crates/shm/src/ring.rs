@@ -21,7 +21,6 @@ use std::rc::Rc;
 use tern_copy::{Source, Target};
 use tern_device::hint::{as_stored, demote_lines, prefetch, prefetch_for_writing, prefetch_lines};
 use tern_device::{Header, Payload, copy_short};
-use tern_policy::rules;
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
@@ -170,10 +169,10 @@ impl Sender {
 
     /// Lays a payload of `len` bytes out, of which a cell has no room for; returns where, and what to tell the receiver of that, or `None`
     /// when there is no room.
-    fn put_data(&self, payload: &mut Payload<'_>, len: usize, answered: bool) -> Option<(*mut u8, u64)> {
-        let block = self.blocks.take(len, answered).or_else(|| {
+    fn put_data(&self, payload: &mut Payload<'_>, len: usize) -> Option<(*mut u8, u64)> {
+        let block = self.blocks.take(len).or_else(|| {
             self.refresh();
-            self.blocks.take(len, answered)
+            self.blocks.take(len)
         })?;
         // As it lies in its lines at the sender: so it often does at the receiver, and a long copy
         // between like places is faster.
@@ -325,14 +324,10 @@ impl Sender {
                 payload.write_to(inline);
                 self.publish(slot, header, len);
             } else {
-                let answered = self.blocks.is_answered() || !rules::STREAM_BLOCKS.applies();
-                let (place, told) = self.put_data(&mut payload, len, answered)?;
+                let (place, told) = self.put_data(&mut payload, len)?;
                 (*slot).told = told;
                 if self.publish(slot, header, len) && (len <= DEMOTED || self.is_alone(&payload, len)) {
                     demote_lines(place, len);
-                }
-                if !answered {
-                    self.blocks.expect(len);
                 }
             }
         }

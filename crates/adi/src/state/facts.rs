@@ -139,10 +139,6 @@ impl Look for Sending<'_> {
         let len = self.data.len();
         self.state.suits_packets(self.to, len, false) && self.direct().is_waiting(self.to, len)
     }
-
-    fn waits_for_sends(&mut self, one: bool) -> bool {
-        if one { self.state.learned.habits.waits_for_one_send() } else { self.state.learned.habits.waits_for_sends() }
-    }
 }
 
 /// A receive that is about to start.

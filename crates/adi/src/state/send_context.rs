@@ -11,7 +11,7 @@ impl State {
         let exchanged = self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len));
         match exchanged {
             true => Pattern::Exchange,
-            false if waits || self.learned.habits.waits_for_sends() => Pattern::Plain,
+            false if waits => Pattern::Plain,
             false => Pattern::Left,
         }
     }

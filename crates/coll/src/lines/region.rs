@@ -196,6 +196,10 @@ impl Lines {
         let direct = adi.mcm().direct()?;
         let peer = self.procs[usize::from(self.me == 0)];
         let region = Region::of(adi, peer, memory, task.direction(), || self.is_kernel_asked(direct))?;
+        // Into memory that has come to be shared the senders of messages copy without the kernel.
+        if task.is_gather() && !task.forced && !region.is_shared() && adi.locate(peer, memory.memory()) != 0 {
+            return None;
+        }
         let wanted = task.forced || {
             let group = Group {
                 others: self.size() - 1,

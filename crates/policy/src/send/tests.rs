@@ -51,7 +51,6 @@ struct World {
     /// One copy is the sooner one.
     once: bool,
     packets: bool,
-    waits: bool,
     /// Whether there is a speculative address, and then whether that is sure.
     speculative: Option<bool>,
     /// What it is found out to lie in, and what is known until then.
@@ -72,7 +71,6 @@ fn plain() -> World {
         both: false,
         once: true,
         packets: false,
-        waits: false,
         speculative: None,
         located: SHARED.source,
         known: None,
@@ -160,11 +158,6 @@ impl Look for World {
         self.note("packets");
         self.packets
     }
-
-    fn waits_for_sends(&mut self, one: bool) -> bool {
-        self.note(format!("waits {one}"));
-        self.waits
-    }
 }
 
 /// The plan, and what was asked for it.
@@ -199,7 +192,6 @@ fn a_long_message_is_fetched_unless_its_receiver_waits_for_packets() {
     assert_eq!(plan(&LONG, &waits), PACKETS);
     let later = Case { caller: Caller::Nonblocking, ..LONG };
     assert_eq!(plan(&later, &waits), GET, "the program may compute meanwhile");
-    assert_eq!(plan(&later, &World { waits: true, ..waits.clone() }), PACKETS, "it waits at once as a rule");
     assert_eq!(plan(&Case { standard: false, ..LONG }, &waits), GET, "it waits for its match anyway");
     assert_eq!(plan(&Case { source: SHARED.source, ..LONG }, &waits), GET, "one copy is better");
     for source in [Source::Registered, Source::Private { dense: false }] {
@@ -247,7 +239,6 @@ fn packets_are_chosen_where_they_have_proved_quicker() {
         (Case { caller: Caller::Call, ..SHARED }, "try Alone Dense"),
         (Case { caller: Caller::Call, pattern: Pattern::Exchange, ..SHARED }, "try Exchange Dense"),
         (Case { caller: Caller::Nonblocking, pattern: Pattern::Left, ..SHARED }, "try Left Dense"),
-        (Case { caller: Caller::Nonblocking, ..SHARED }, "try Window Dense"),
         (Case { source: Source::Shared { dense: false, sure: true }, ..SHARED }, "try Alone InBlocks"),
     ] {
         let (plan, asked) = ask(&facts, &world);
@@ -256,11 +247,6 @@ fn packets_are_chosen_where_they_have_proved_quicker() {
         assert_ne!(self::plan(&facts, &World { once: true, ..world.clone() }), CHOSEN, "{facts:?}");
         assert_eq!(self::plan(&Case { full: true, ..facts }, &world), SendPlan::RndvPackets, "{facts:?}");
     }
-    let window = Case { caller: Caller::Nonblocking, size: EAGER + 1, ..SHARED };
-    let (_, asked) = ask(&window, &world);
-    assert!(!asked.contains(&"both".into()), "long windows are in no cache: {asked:?}");
-    let one = World { waits: true, ..world };
-    assert!(ask(&window, &one).1.contains(&"try Alone Dense".into()), "one at a time is");
 }
 
 #[test]

@@ -109,9 +109,6 @@ pub struct Blocks {
     alternates: Cell<bool>,
 }
 
-/// So many packets may be sent for one that comes back: more are a stream.
-const ANSWERED: u32 = 3;
-
 impl Blocks {
     /// `areas` are the data areas of the two rings between this process and another: the ring
     /// that the process with the lower number sends through is the first. `lower`: that is us.
@@ -171,11 +168,6 @@ impl Blocks {
         area.wrapping_add(start + (number % blocks) as usize * stride + skew)
     }
 
-    /// True while packets come back as well.
-    pub fn is_answered(&self) -> bool {
-        self.ahead.get() < ANSWERED
-    }
-
     /// Counts a packet that is sent; true for the first since one has come back.
     #[inline]
     pub fn count_sent(&self) -> bool {
@@ -212,31 +204,15 @@ impl Blocks {
         self.alternates.get()
     }
 
-    /// A block to write `len` bytes to. `answered`: as [`Blocks::is_answered`] says. In a stream what fills a block for short payloads has
-    /// another next to it whose lines its reader fetches too early.
+    /// A block to write `len` bytes to; `None`: all that would do are with the peer.
     #[inline]
-    pub fn take(&self, len: usize, answered: bool) -> Option<u32> {
+    pub fn take(&self, len: usize) -> Option<u32> {
         let [mut short, mut long, mut parts] = self.free.each_ref().map(RefCell::borrow_mut);
         let size = self.division.0[0].size;
-        if len <= if answered { size } else { size / 2 } {
-            return short.pop_front().or_else(|| long.pop_front());
-        }
-        if len > self.division.long() {
-            return parts.pop_front();
-        }
-        long.pop_front().or_else(|| if len <= size { short.pop_front() } else { None })
-    }
-
-    /// In a stream, after `len` bytes were sent: makes the block that as many are written to next ready for that. Streams of 256 B to 1 KiB are a
-    /// sixth faster.
-    pub fn expect(&self, len: usize) {
-        let size = self.division.0[0].size;
-        if len > size {
-            return;
-        }
-        let next = self.free[usize::from(len > size / 2)].borrow().front().copied();
-        if let Some(block) = next {
-            tern_copy::expect(self.place(block, 0, len), len);
+        match len {
+            len if len <= size => short.pop_front().or_else(|| long.pop_front()),
+            len if len <= self.division.long() => long.pop_front(),
+            _ => parts.pop_front(),
         }
     }
 
@@ -278,8 +254,8 @@ mod tests {
             let sides = pair(len);
             let mut places: Vec<(usize, usize)> = Vec::new();
             for side in &sides {
-                let parts = std::iter::from_fn(|| side.take(*PART.start(), true));
-                for block in std::iter::from_fn(|| side.take(1, true)).chain(parts) {
+                let parts = std::iter::from_fn(|| side.take(*PART.start()));
+                for block in std::iter::from_fn(|| side.take(1)).chain(parts) {
                     let skew = if side.is_long(block) { UNIT } else { 0 };
                     let size = side.division.0[side.kind(block).0].size;
                     places.push((side.place(block, 0, 1) as usize, skew + size));
@@ -313,9 +289,9 @@ mod tests {
     fn an_answer_goes_in_the_block_that_came() {
         let [one, two] = pair(512 << 10);
         for len in [100, LONG, *PART.start()].repeat(100) {
-            let block = one.take(len, true).expect("a block");
+            let block = one.take(len).expect("a block");
             one.regain(two.swap(block));
-            assert_eq!(two.take(len, true), Some(block));
+            assert_eq!(two.take(len), Some(block));
             two.regain(one.swap(block));
         }
     }
@@ -324,14 +300,12 @@ mod tests {
     fn short_payloads_go_in_whichever_blocks_there_are() {
         let [one, two] = pair(256 << 10);
         let [Kind { blocks: short, size, .. }, Kind { blocks: long, .. }, _] = one.division.0;
-        for answered in [true, false] {
-            let taken: Vec<u32> = std::iter::from_fn(|| one.take(size, answered)).collect();
-            assert_eq!(one.is_long(taken[0]), !answered, "in a stream they had better not lie side by side");
-            assert_eq!(taken.iter().filter(|&&block| one.is_long(block)).count() as u32, long);
-            assert_eq!(taken.len() as u32, short + long);
-            taken.into_iter().for_each(|block| one.regain(two.swap(block)));
-        }
-        assert!(one.take(LONG, true).is_some_and(|block| one.is_long(block)));
+        let taken: Vec<u32> = std::iter::from_fn(|| one.take(size)).collect();
+        assert!(!one.is_long(taken[0]));
+        assert_eq!(taken.iter().filter(|&&block| one.is_long(block)).count() as u32, long);
+        assert_eq!(taken.len() as u32, short + long);
+        taken.into_iter().for_each(|block| one.regain(two.swap(block)));
+        assert!(one.take(LONG).is_some_and(|block| one.is_long(block)));
     }
 
     #[test]
@@ -341,7 +315,7 @@ mod tests {
             let all = 2 * blocks as usize;
             let mut used: Vec<u32> = Vec::new();
             for _ in 0..2 * all {
-                let block = one.take(len, true).expect("a block");
+                let block = one.take(len).expect("a block");
                 one.regain(two.swap(block));
                 used.push(block);
             }
@@ -398,7 +372,7 @@ mod tests {
             for (side, step) in steps {
                 let sent = under_way[side].len() + given_back[side].len();
                 match step {
-                    0..3 => match sides[side].take([100, LONG, *PART.start()][step].min(sides[side].division.packet()), true) {
+                    0..3 => match sides[side].take([100, LONG, *PART.start()][step].min(sides[side].division.packet())) {
                         Some(block) => under_way[side].push_back(block),
                         None => prop_assert!(sent > 0, "no block, though none is away"),
                     },
