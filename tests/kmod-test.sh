@@ -68,7 +68,7 @@ deep)
     ;;
 *)
     collectives=no limit=300 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL=
-    programs="p2p_types p2p_modes p2p_published p2p_many_waiting coll_region rma_dynamic"
+    programs="p2p_types p2p_modes p2p_published p2p_many_waiting coll_region rma_dynamic rma_put_get"
     ;;
 esac
 export TERN_TEST_KERNEL

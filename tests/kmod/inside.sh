@@ -21,6 +21,17 @@ killed() {
     if wait "$launcher"; then bad "$1: the job ended well"; else good "$1"; fi
 }
 
+# copied PROGRAM BYTES: the module has copied more than that for its 2 ranks.
+copied() {
+    bytes=$(sed -nE 's/.*module_bytes[^0-9]*([0-9]+).*/\1/p' "$build/programs/$1.2.log" | head -n 1)
+    if [ "${bytes:-0}" -gt "$2" ]; then
+        good "$1: the module has copied $bytes bytes"
+    else
+        bad "$1: the module has copied ${bytes:-no} bytes"
+        grep -E 'module|kernel' "$build/programs/$1.2.log" | head -n 20
+    fi
+}
+
 busybox insmod "$build/module/tern.ko" || { bad "the module cannot be loaded"; exit 1; }
 "$build/functional-test" || failed=1
 "$build/hostile-test" || failed=1
@@ -41,14 +52,9 @@ echo 3 > /proc/sys/kernel/yama/ptrace_scope || bad "process_vm_readv cannot be f
 export TERN_TEST_STEP=run TERN_TEST_DIR="$build/programs" TERN_TEST_PATIENCE=5 TERN_TEST_WARNINGS=1 TERN_STATS=1 TERN_MECHANISM=module
 # shellcheck disable=SC2086
 TERN_TEST_MOST_RANKS=2 "$here/../run.sh" "$prefix" $programs || failed=1
-first=${programs%% *}
-copied=$(sed -nE 's/.*module_bytes[^0-9]*([0-9]+).*/\1/p' "$build/programs/$first.2.log" | head -n 1)
-if [ "${copied:-0}" -gt 1000000 ]; then
-    good "$first: the module has copied $copied bytes"
-else
-    bad "$first: the module has copied ${copied:-no} bytes"
-    grep -E 'module|kernel' "$build/programs/$first.2.log" | head -n 20
-fi
+# Of messages, and of windows.
+copied "${programs%% *}" 1000000
+copied rma_put_get 50000000
 
 if [ "$collectives" = yes ]; then
     # Collectives by regions alone, also with more ranks than processors. The counts of what has gone so are checked.

@@ -19,7 +19,8 @@ pub use areas::Areas;
 pub use what::What;
 
 use crate::group::Group;
-use crate::lines::shared::{Job, Told};
+use crate::lines::region::Bare;
+use crate::lines::shared::{Job, Told, declare};
 use crate::lines::{Lines, Mismatch};
 use crate::operation::{Failure, Operation};
 use crate::round::Round;
@@ -64,6 +65,8 @@ pub struct Repeated {
     messages: Rc<Operation>,
     phase: Cell<Phase>,
     mismatch: Cell<Option<Mismatch>>,
+    /// Own memory that is declared to the kernel's module, while the others may look at it.
+    exposed: Cell<[Option<Bare>; 2]>,
     areas: Rc<Areas>,
 }
 
@@ -73,8 +76,8 @@ impl Repeated {
         adi: &Adi, main: &Lines, group: &Group, areas: &Rc<Areas>, what: What, messages: &Rc<Operation>,
     ) -> Option<Repeated> {
         let lines = Rc::new(areas.open(adi, main, group)?);
-        let (phase, mismatch) = (Cell::new(Phase::Done), Cell::new(None));
-        Some(Repeated { lines, what, messages: messages.clone(), phase, mismatch, areas: areas.clone() })
+        let (phase, mismatch, exposed) = (Cell::new(Phase::Done), Cell::new(None), Cell::default());
+        Some(Repeated { lines, what, messages: messages.clone(), phase, mismatch, exposed, areas: areas.clone() })
     }
 
     /// What went wrong in the last round, to be asked when it is done.
@@ -87,19 +90,35 @@ impl Repeated {
         let before = self.phase.replace(phase).is_looked_at();
         if before != phase.is_looked_at() {
             adi.keep_places(phase.is_looked_at());
+            if before {
+                self.cover(adi);
+            }
         }
+    }
+
+    fn cover(&self, adi: &Adi) {
+        self.exposed.take().into_iter().flatten().for_each(|exposed| exposed.cover(adi));
     }
 
     /// Begins the round by telling where memory lies, if that may pay.
     fn begin(&self, adi: &Adi) -> Result<(), Mismatch> {
         let (kind, len) = self.what.label();
         let demotions = adi.demotions();
-        if let Some(own) = self.what.places(&self.lines)
-            && let Some(Told { turn, held }) =
-                self.lines.tell_places(adi, Job::new(kind, len), &own[..self.what.buffers(&self.lines)], None)?
-        {
-            self.enter(adi, Phase::Places(turn, held, demotions));
-            return Ok(());
+        if let Some(own) = self.what.places(&self.lines) {
+            let own = &own[..self.what.buffers(&self.lines)];
+            let exposed = declare(adi, own);
+            self.exposed.set(exposed);
+            let cookies = exposed.map(|exposed| exposed.map_or(0, |exposed| exposed.cookie));
+            match self.lines.tell_places(adi, Job::new(kind, len), own, None, cookies) {
+                Ok(Some(Told { turn, held })) => {
+                    self.enter(adi, Phase::Places(turn, held, demotions));
+                    return Ok(());
+                }
+                otherwise => {
+                    self.cover(adi);
+                    otherwise?;
+                }
+            }
         }
         self.begin_otherwise(adi)
     }

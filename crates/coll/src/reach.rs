@@ -36,9 +36,14 @@ pub(crate) struct Region(Memory);
 impl Region {
     pub const TOLD: usize = Memory::WORDS;
 
-    /// One run of bytes.
-    pub fn dense(place: u64, address: u64, len: usize) -> Region {
-        Region(Memory { place, ..Memory::dense(address as *const u8, len) })
+    /// One run of bytes, and the cookie of a region of the kernel module that begins there.
+    pub fn dense(place: u64, address: u64, len: usize, cookie: u64) -> Region {
+        Region(Memory { place, cookie, ..Memory::dense(address as *const u8, len) })
+    }
+
+    /// The same with the cookie that [`tern_mcm::SharedMemory::expose`] has given for its span.
+    pub fn named(self, cookie: u64) -> Region {
+        Region(Memory { cookie, ..self.0 })
     }
 
     pub fn encode(self) -> [u8; Region::TOLD] {
@@ -64,8 +69,8 @@ impl Region {
         if direction == Direction::Get {
             adi.keep_places(true);
         }
-        region.with_span(data, |start, len| direct.expose(start, len), direction);
-        Some(region)
+        let span = is_exposed(direction).then(|| span(data));
+        Some(region.named(span.map_or(0, |(start, len)| direct.expose(start, len))))
     }
 
     /// The memory of `data` as others may reach it; `kernel` says whether the kernel copies to or from them.
@@ -98,15 +103,9 @@ impl Region {
         if direction == Direction::Get {
             adi.keep_places(false);
         }
-        adi.mcm().direct().inspect(|direct| self.with_span(data, |start, len| direct.cover(start, len), direction));
-    }
-
-    /// What others write to must not come to be shared meanwhile. The module copies only what was declared to it.
-    fn with_span(&self, data: &Data, then: impl FnOnce(*const u8, usize), direction: Direction) {
-        if direction == Direction::Put || tern_settings::MECHANISM.get() == Mechanism::Module {
-            let memory = data.memory();
-            let (low, len) = memory.span();
-            then(memory.address.wrapping_add_signed(low) as *const u8, len as usize);
+        if is_exposed(direction) {
+            let (start, len) = span(data);
+            adi.mcm().direct().inspect(|direct| direct.cover(start, len, self.0.cookie));
         }
     }
 
@@ -128,6 +127,19 @@ impl Region {
             Some((run.address.wrapping_sub(memory.address) as i64, some as usize))
         })
     }
+}
+
+/// Whether memory is exposed to others who copy from or to it. What they write to must not come to be shared meanwhile. The module
+/// copies only what was declared to it.
+pub(crate) fn is_exposed(direction: Direction) -> bool {
+    direction == Direction::Put || tern_settings::MECHANISM.get() == Mechanism::Module
+}
+
+/// All memory from the first to the last byte of data.
+pub(crate) fn span(data: &Data) -> (*const u8, usize) {
+    let memory = data.memory();
+    let (low, len) = memory.span();
+    (memory.address.wrapping_add_signed(low) as *const u8, len as usize)
 }
 
 /// Where all of the memory lies in what the node shares for good.
@@ -254,7 +266,7 @@ impl Reach<'_> {
             }
         };
         // SAFETY: own memory is the program's or as above, and the owner has told that its memory is there for this.
-        unsafe { self.direct.copy(self.peer, own, theirs, self.direction) }
+        unsafe { self.direct.copy(self.peer, own, (theirs, region.0.name()), self.direction) }
     }
 }
 
@@ -268,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_region_is_told_and_none_is_no_region() {
-        let region = Region::dense(0, 0x7f00_0000_1000, 1 << 20);
+        let region = Region::dense(0, 0x7f00_0000_1000, 1 << 20, 5);
         assert_eq!(Region::decode(&region.encode()), Some(region));
         assert_eq!(Region::decode(&[0; Region::TOLD]), None);
         assert_eq!(region.part(4096, 8), Memory::dense(0x7f00_0000_2000 as *const u8, 8));

@@ -23,7 +23,7 @@ pub mod table;
 mod tuple_queue;
 pub use control_slots::{ControlSlots, DEPTH, Occupied};
 pub use direct::Direct;
-pub use memory::{Direction, Key, Memory, Purpose, Run, SpeculativeAddress};
+pub use memory::{Direction, Key, Memory, Name, Purpose, Run, SpeculativeAddress};
 pub use pair::PairFacts;
 pub use remote_memory::{Lost, RemoteMemory, Word};
 pub use shared_memory::{NotCopied, SharedMemory};

@@ -60,6 +60,11 @@ impl Memory {
         Run { address, len: self.block - within }
     }
 
+    /// By what the kernel module knows it.
+    pub fn name(&self) -> Name {
+        Name { cookie: self.cookie, start: self.address.wrapping_add_signed(self.span().0) }
+    }
+
     /// The bytes from the lowest to the highest address: where they begin, relative to `address`,
     /// and how many.
     pub fn span(&self) -> (i64, u64) {
@@ -104,6 +109,20 @@ impl Memory {
         };
         fits(self.address) && (self.place == 0 || fits(self.place))
     }
+}
+
+/// By what the kernel module knows memory of another process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Name {
+    /// Of the region that has the memory; 0: its owner has told none.
+    pub cookie: u64,
+    /// The address at which that region begins, in the process of its owner.
+    pub start: u64,
+}
+
+impl Name {
+    /// That of memory without a region.
+    pub const NONE: Name = Name { cookie: 0, start: 0 };
 }
 
 /// A speculative address: where own memory lay when that was last found out ([`crate::SingleCopy::speculative_address`]).

@@ -1,6 +1,6 @@
 //! Memory that processes of a node share, or reach in each other: for windows and collectives (docs/parts/one-sided.md, docs/parts/collectives.md).
 
-use crate::{Direction, Memory, Run};
+use crate::{Direction, Memory, Name, Run};
 use std::ops::Range;
 
 /// Why a copy has not moved all of its bytes ([`SharedMemory::copy`]); some may have been moved.
@@ -71,12 +71,14 @@ pub trait SharedMemory {
     /// Ends what [`SharedMemory::pin`] began, with the addresses that it gave: the memory may become private again.
     fn unpin(&self, _range: &Range<usize>) {}
 
-    /// Says that peers may copy to and from this private memory at any time, until
-    /// [`SharedMemory::cover`] with the same arguments.
-    fn expose(&self, _memory: *const u8, _len: usize) {}
+    /// Says that peers may copy to and from this private memory at any time, until [`SharedMemory::cover`]. Gives the cookie of a
+    /// region of the kernel module that begins there and has all of it, for [`Name`]; 0: there is none.
+    fn expose(&self, _memory: *const u8, _len: usize) -> u64 {
+        0
+    }
 
-    /// Ends what [`SharedMemory::expose`] began.
-    fn cover(&self, _memory: *const u8, _len: usize) {}
+    /// Ends what [`SharedMemory::expose`] began, with the cookie that it gave.
+    fn cover(&self, _memory: *const u8, _len: usize, _cookie: u64) {}
 
     /// True when private memory of `peer` can be read and written without its help. Proven by a
     /// transfer when it is first asked; `peer` has joined.
@@ -91,7 +93,9 @@ pub trait SharedMemory {
     /// # Safety
     /// Own memory can be read, for [`Direction::Get`] written, and nobody refers to it; that of the
     /// peer is exposed for this.
-    unsafe fn copy(&self, _peer: u32, _own: &[Run], _theirs: &[Run], _direction: Direction) -> Result<(), NotCopied> {
+    unsafe fn copy(
+        &self, _peer: u32, _own: &[Run], _theirs: (&[Run], Name), _direction: Direction,
+    ) -> Result<(), NotCopied> {
         Err(NotCopied::Refused)
     }
 

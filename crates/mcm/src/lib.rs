@@ -45,9 +45,9 @@ pub use multi_device::MultiDevice;
 pub use network::door;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
-    ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Lost, Memory, News,
-    NotCopied, Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, RemoteMemory, Run, SharedMemory,
-    SingleCopy, Sink, SpeculativeAddress, Times, TupleQueue, Word, copy_short,
+    ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Gather, Group, Header, Key, Lending, Lost, Memory, Name,
+    News, NotCopied, Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, RemoteMemory, Run,
+    SharedMemory, SingleCopy, Sink, SpeculativeAddress, Times, TupleQueue, Word, copy_short,
 };
 pub use tern_tcp::{Door, Knock};
 pub use wait::{Patience, Step};

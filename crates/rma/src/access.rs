@@ -339,7 +339,7 @@ impl Window {
         let edges = [(0, from), (to, len)];
         let runs = |start: u64| edges.map(|(from, to)| Run { address: start + from as u64, len: (to - from) as u64 });
         // SAFETY: own memory is the program's; that of the peer lies in the window.
-        unsafe { self.direct().copy(self.peers.procs[rank as usize], &runs(own as u64), &runs(spot.address), way)? };
+        unsafe { self.ask_kernel(rank, &runs(own as u64), &runs(spot.address), way)? };
         let (own, here) = (own.wrapping_add(from), spot.here.wrapping_add(from));
         let (source, target) = if way == Direction::Put { (own, here) } else { (here, own) };
         // SAFETY: as above; these bytes are mapped.
@@ -366,12 +366,25 @@ impl Window {
         &self, rank: u32, own: (&Side<'_>, usize), theirs: (&Side<'_>, usize), len: usize, direction: Direction,
     ) -> Result<(), NotMade> {
         self.send_puts(rank)?;
-        let peer = self.peers.procs[rank as usize];
         self.stored.set(true);
         in_parts(own, theirs, len, |own: &[Run], theirs: &[Run]| {
             // SAFETY: own memory is the program's or a buffer; that of the peer lies in the window.
-            unsafe { self.direct().copy(peer, own, theirs, direction) }.map_err(NotMade::NotCopied)
+            unsafe { self.ask_kernel(rank, own, theirs, direction) }.map_err(NotMade::NotCopied)
         })
+    }
+
+    /// Copies between own memory and that of `rank`, of the same length.
+    ///
+    /// Errors: as for [`tern_mcm::SharedMemory::copy`].
+    ///
+    /// # Safety
+    /// Own memory can be read, for [`Direction::Get`] written; that of the peer lies in the window.
+    pub(crate) unsafe fn ask_kernel(
+        &self, rank: u32, own: &[Run], theirs: &[Run], direction: Direction,
+    ) -> Result<(), NotCopied> {
+        let name = self.remote(rank).name(self.dynamic, theirs);
+        // SAFETY: contract of this function.
+        unsafe { self.direct().copy(self.peers.procs[rank as usize], own, (theirs, name), direction) }
     }
 
     /// True when the access is over: complete at the origin, or [failed](Window::outcome). Makes no progress.

@@ -1,6 +1,7 @@
 //! What a member has attached to a dynamic window: a table that the others read by themselves.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use tern_mcm::Name;
 
 /// Most pieces of memory that a member can attach.
 pub const ENTRIES: usize = 2047;
@@ -28,7 +29,8 @@ struct Entry {
     len: AtomicU64,
     /// Where it lies in the memory that all share; in a window that the card serves, its key. 0: it is private.
     place: AtomicU64,
-    _pad: u64,
+    /// Of its region of the kernel's module; 0: it has none.
+    cookie: AtomicU64,
 }
 
 /// A piece of attached memory.
@@ -38,6 +40,7 @@ pub struct Piece {
     pub start: u64,
     pub len: u64,
     pub place: u64,
+    pub cookie: u64,
 }
 
 impl Piece {
@@ -48,6 +51,11 @@ impl Piece {
 
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.len)
+    }
+
+    /// By what the kernel's module knows it.
+    pub fn name(&self) -> Name {
+        Name { cookie: self.cookie, start: self.start }
     }
 }
 
@@ -92,19 +100,20 @@ impl Table {
     pub fn decode(entries: &[u8]) -> Vec<Piece> {
         let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
         let piece = |entry: &[u8]| {
-            let [start, len, place] = [0, 8, 16].map(|at| word(&entry[at..at + 8]));
-            Piece { start, len, place }
+            let [start, len, place, cookie] = [0, 8, 16, 24].map(|at| word(&entry[at..at + 8]));
+            Piece { start, len, place, cookie }
         };
         entries.chunks_exact(ENTRY).map(piece).collect()
     }
 
     fn piece(&self, index: usize) -> Piece {
         let entry = &self.entries[index];
-        // Relaxed: the version tells whether the three belong together.
+        // Relaxed: the version tells whether the four belong together.
         Piece {
             start: entry.start.load(Ordering::Relaxed),
             len: entry.len.load(Ordering::Relaxed),
             place: entry.place.load(Ordering::Relaxed),
+            cookie: entry.cookie.load(Ordering::Relaxed),
         }
     }
 
@@ -117,6 +126,7 @@ impl Table {
         entry.start.store(piece.start, Ordering::Relaxed);
         entry.len.store(piece.len, Ordering::Relaxed);
         entry.place.store(piece.place, Ordering::Relaxed);
+        entry.cookie.store(piece.cookie, Ordering::Relaxed);
         let used = self.used.load(Ordering::Relaxed).max(index as u32 + 1);
         self.used.store(used, Ordering::Relaxed);
         // Release: pairs with the acquire in `version`.
@@ -176,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_adjoins_is_one() {
-        let piece = |start, len, place| Piece { start, len, place };
+        let piece = |start, len, place| Piece { start, len, place, cookie: 0 };
         let pieces = [piece(300, 100, 0), piece(100, 100, 0), piece(0, 0, 0), piece(200, 100, 7), piece(500, 10, 0)];
         let covered = |runs: &[(u64, u64)]| cover(&pieces, runs.iter().copied());
         assert_eq!(covered(&[(100, 100)]), Some(Placed::None));

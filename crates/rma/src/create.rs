@@ -12,6 +12,7 @@ use crate::turns::Turns;
 use crate::window::{Exposure, Window};
 use crate::{Class, Error};
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::{Rc, Weak};
 use tern_adi::{Adi, Background, Proc};
 use tern_coll::lines::Mismatch;
@@ -227,9 +228,11 @@ impl Window {
         let shared = unsafe { Shared::new(common.start, plan) };
         if !in_common && !dynamic && !base.is_null() {
             let private = [0..own.start, own.end..exposure.bytes()].into_iter().filter(|range| !range.is_empty());
-            unfinished.belongings.exposed =
-                private.map(|range| (base.wrapping_add(range.start).cast_const(), range.len())).collect();
-            unfinished.belongings.exposed.iter().for_each(|&(at, len)| direct.expose(at, len));
+            let expose = |range: Range<usize>| {
+                let (at, len) = (base.wrapping_add(range.start).cast_const(), range.len());
+                (at, len, direct.expose(at, len))
+            };
+            unfinished.belongings.exposed = private.map(expose).collect();
         }
         let serves_itself = dynamic || !unfinished.belongings.exposed.is_empty();
         if apart {
@@ -276,6 +279,7 @@ impl Window {
                 atomic: if in_common { 0..bytes[index] } else { within },
                 here,
                 address,
+                cookie: 0,
                 bytes: bytes[index],
                 near,
                 unit: facts[index][1] as i64,
@@ -286,14 +290,20 @@ impl Window {
                 puts: RefCell::default(),
             }
         });
-        let remotes: Box<[Remote]> = remotes.collect();
+        let mut remotes: Box<[Remote]> = remotes.collect();
         let needs = remotes.iter().any(|remote| remote.way.get() == Way::Messages)
             || (dynamic
                 && !(kernel
                     && (0..peers.size()).all(|rank| rank == peers.rank || direct.copies(peers.procs[rank as usize]))));
-        let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all())])?;
-        let serves = apart || facts.iter().any(|[needs, _]| *needs == 1);
-        let fences = facts.iter().all(|[_, fences]| *fences == 1);
+        // Where the module copies, nothing is mapped: there is one part, all of it.
+        let whole = unfinished.belongings.exposed.first().filter(|&&(at, ..)| at == base);
+        let cookie = whole.map_or(0, |&(_, _, cookie)| cookie);
+        let facts = tell(adi, &peers, [u64::from(needs), u64::from(direct.fence_all()), cookie])?;
+        let serves = apart || facts.iter().any(|[needs, ..]| *needs == 1);
+        let fences = facts.iter().all(|[_, fences, _]| *fences == 1);
+        for (remote, &[.., cookie]) in remotes.iter_mut().zip(&facts) {
+            remote.cookie = cookie;
+        }
         let owners = mechanism == Mechanism::Auto && kernel;
         let at_once = !dynamic && !apart && remotes.iter().all(|remote| remote.way.get() == Way::Mapped);
         let (belongings, card) = unfinished.finish();

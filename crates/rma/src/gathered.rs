@@ -90,9 +90,8 @@ impl Window {
             puts.theirs.clear();
             return Ok(());
         }
-        let peer = self.peers.procs[rank as usize];
         // SAFETY: own memory is the program's, which leaves it to the puts; that of the peer lies in the window.
-        let copied = unsafe { self.direct().copy(peer, &puts.own, &puts.theirs, Direction::Put) };
+        let copied = unsafe { self.ask_kernel(rank, &puts.own, &puts.theirs, Direction::Put) };
         if !self.is_done_by_kernel(rank, || copied.map_err(NotMade::NotCopied))? {
             self.put_by_messages(rank, &puts);
         }

@@ -134,7 +134,7 @@ mod tests {
         let mut start = 1000;
         let piece = |(len, place)| {
             start += len;
-            Piece { start: start - len, len, place }
+            Piece { start: start - len, len, place, cookie: 0 }
         };
         Keys::Each(lens_and_keys.map(piece).to_vec())
     }

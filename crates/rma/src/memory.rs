@@ -18,8 +18,8 @@ pub(crate) struct Belongings {
     pub allocated: Option<*mut u8>,
     /// Private memory, where there was no shared one: of the window, and the words of one whose members lie apart.
     pub private: [Option<(*mut u8, usize)>; 2],
-    /// Memory that was exposed to the kernel's copies.
-    pub exposed: Vec<(*const u8, usize)>,
+    /// Memory that was exposed to the kernel's copies, with the cookie of each part.
+    pub exposed: Vec<(*const u8, usize, u64)>,
     /// Memory that was made shared in place.
     pub pinned: Option<Range<usize>>,
 }
@@ -31,8 +31,8 @@ impl Belongings {
             // SAFETY: the window is over.
             unsafe { direct.unmap(at, len) };
         }
-        for &(at, len) in &self.exposed {
-            direct.cover(at, len);
+        for &(at, len, cookie) in &self.exposed {
+            direct.cover(at, len, cookie);
         }
         if let Some(range) = &self.pinned {
             direct.unpin(range);

@@ -4,7 +4,7 @@ use crate::attached::Piece;
 use crate::request::Patience;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
-use tern_mcm::Run;
+use tern_mcm::{Name, Run};
 
 pub(crate) use tern_policy::one_sided::Way;
 
@@ -19,6 +19,8 @@ pub(crate) struct Remote {
     pub here: *mut u8,
     /// Where it begins in its own process.
     pub address: u64,
+    /// The cookie of its region, which begins there; 0: there is none.
+    pub cookie: u64,
     pub bytes: usize,
     /// Bytes that loads and stores reach at `here`: all, none, or the whole pages in the middle, where [`Way::Kernel`]
     /// reaches the rest; none in a dynamic window.
@@ -34,6 +36,19 @@ pub(crate) struct Remote {
     pub patience: Patience,
     /// Puts that the kernel is asked for together.
     pub puts: RefCell<Puts>,
+}
+
+impl Remote {
+    /// By what the kernel's module knows these runs of its memory, in a dynamic window if all lie in the piece that was found last.
+    pub fn name(&self, dynamic: bool, runs: &[Run]) -> Name {
+        if !dynamic {
+            return Name { cookie: self.cookie, start: self.address };
+        }
+        match self.found.borrow().last {
+            Some((piece, _)) if runs.iter().all(|run| piece.holds(run.address, run.address + run.len)) => piece.name(),
+            _ => Name::NONE,
+        }
+    }
 }
 
 /// A lock that this process has.

@@ -192,16 +192,17 @@ impl Window {
             let place;
             (place, pinned) = if self.map { self.share_all(base, bytes) } else { (None, None) };
             let key = self.card.as_ref().map(|card| card.attach(base, bytes));
-            let piece = Piece { start: start as u64, len: bytes as u64, place: place.or(key).unwrap_or(0) };
+            let cookie = if place.is_none() { self.direct().expose(base, bytes) } else { 0 };
+            let piece = Piece { start: start as u64, len: bytes as u64, place: place.or(key).unwrap_or(0), cookie };
             if !self.shared.table(self.rank()).add(piece) {
                 self.card.iter().for_each(|card| card.detach(start));
+                if place.is_none() {
+                    self.direct().cover(base, bytes, cookie);
+                }
                 pinned.iter().for_each(|range| self.direct().unpin(range));
                 let most = crate::attached::ENTRIES;
                 let what = format!("{most} pieces of memory are attached, which is the most; detach some");
                 return Err(Error::new(Class::Attach, what));
-            }
-            if place.is_none() {
-                self.direct().expose(base, bytes);
             }
         }
         attached.push(Attached { start, bytes, pinned });
@@ -240,7 +241,7 @@ impl Window {
             && (piece.place == 0 || self.card.is_some())
         {
             self.card.iter().for_each(|card| card.detach(start));
-            self.direct().cover(start as *const u8, bytes);
+            self.direct().cover(start as *const u8, bytes, piece.cookie);
         }
         old.pinned.iter().for_each(|range| self.direct().unpin(range));
     }

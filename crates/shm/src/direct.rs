@@ -16,7 +16,7 @@ use chunks::{copy_part, count_mapped};
 use deliver::{Filled, Way};
 use std::ops::Range;
 use tern_device::{
-    Delivery, Direction, Group, Key, Memory, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose, Run,
+    Delivery, Direction, Group, Key, Memory, Name, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose, Run,
     SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
 use tern_tune::{By, Placement, Transfer};
@@ -355,19 +355,21 @@ impl SharedMemory for Shm {
         self.direct.access.unpin(range);
     }
 
-    fn expose(&self, memory: *const u8, len: usize) {
-        self.direct.access.expose_for_all(memory, len);
+    fn expose(&self, memory: *const u8, len: usize) -> u64 {
+        self.direct.access.expose_for_all(memory, len)
     }
 
-    fn cover(&self, memory: *const u8, len: usize) {
-        self.direct.access.cover_for_all(memory, len);
+    fn cover(&self, memory: *const u8, len: usize, cookie: u64) {
+        self.direct.access.cover_for_all(memory, len, cookie);
     }
 
     fn copies(&self, peer: u32) -> bool {
         self.is_home(peer) && self.direct.access.kernel_copies_now(peer, self.segment.process(peer))
     }
 
-    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> Result<(), NotCopied> {
+    unsafe fn copy(
+        &self, peer: u32, own: &[Run], theirs: (&[Run], Name), direction: Direction,
+    ) -> Result<(), NotCopied> {
         // SAFETY: contract of this function.
         unsafe { self.direct.access.copy(peer, own, theirs, direction) }
     }

@@ -50,7 +50,6 @@ mod device;
 #[cfg(not(loom))]
 mod direct;
 #[cfg(not(loom))]
-mod directory;
 #[cfg(not(loom))]
 mod explain;
 #[cfg(not(loom))]

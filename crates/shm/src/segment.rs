@@ -1,7 +1,6 @@
 //! The node's shared memory: one memfd, laid out by the number of processes alone, so that each
 //! of them finds every structure without asking. It is sparse: what is not used costs nothing.
 
-use crate::directory::Directory;
 use crate::doorbell::{Doorbell, Sleepers};
 use crate::posted_receives::PostedReceives;
 use crate::ring::{CELLS, Ring};
@@ -64,16 +63,13 @@ pub struct Process {
     pub contacts: [AtomicU64; MAX_PROCESSES as usize / 64],
     /// What the process is doing, as an [`Occupation`]. On a line that only long messages look at.
     occupation: AtomicU32,
-    /// Process number; beside it the address and the number of its beacon, 0 before it has come.
+    /// Process number; beside it the address of its beacon, the module's cookie of that, and its number, 0 before it has come.
     pid: AtomicU32,
-    beacon: [AtomicU64; 2],
+    beacon: [AtomicU64; 3],
     /// In a segment between jobs: how far it is, as a [`crate::liveness::Stage`].
     pub stage: AtomicU32,
-    /// What it has declared to the kernel module.
-    pub declared: Directory,
 }
 
-// Where there is no module, the directory costs no memory.
 const _: () = assert!(size_of::<Process>() <= PAGE);
 
 /// What a process is doing, as far as its peers are concerned.
@@ -88,21 +84,35 @@ pub enum Occupation {
     Copies = 2,
 }
 
+/// By what peers prove that they reach a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Introduction {
+    /// Process number.
+    pub pid: u32,
+    /// Of the beacon.
+    pub address: u64,
+    /// What is there.
+    pub nonce: u64,
+    /// By which the kernel module knows it; 0: not at all.
+    pub cookie: u64,
+}
+
 impl Process {
     /// Says by what peers can prove that they reach this process.
-    pub fn introduce(&self, pid: u32, beacon: &Beacon) {
+    pub fn introduce(&self, pid: u32, beacon: &Beacon, cookie: u64) {
         self.pid.store(pid, Ordering::Relaxed);
         self.beacon[0].store(beacon.address(), Ordering::Relaxed);
+        self.beacon[1].store(cookie, Ordering::Relaxed);
         // Release: pairs with the acquire in `introduction`.
-        self.beacon[1].store(beacon.nonce(), Ordering::Release);
+        self.beacon[2].store(beacon.nonce(), Ordering::Release);
     }
 
-    /// Process number, address and number of the beacon.
-    pub fn introduction(&self) -> Option<(u32, u64, u64)> {
+    /// `None` before the process has come.
+    pub fn introduction(&self) -> Option<Introduction> {
         // Acquire: pairs with the release in `introduce`.
-        let nonce = self.beacon[1].load(Ordering::Acquire);
-        let address = self.beacon[0].load(Ordering::Relaxed);
-        (nonce != 0).then(|| (self.pid.load(Ordering::Relaxed), address, nonce))
+        let nonce = self.beacon[2].load(Ordering::Acquire);
+        let [address, cookie] = [0, 1].map(|at| self.beacon[at].load(Ordering::Relaxed));
+        (nonce != 0).then(|| Introduction { pid: self.pid.load(Ordering::Relaxed), address, nonce, cookie })
     }
 
     // Relaxed, both: a hint for the choice of who copies; nothing depends on it.

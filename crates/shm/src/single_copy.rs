@@ -91,10 +91,14 @@ impl RegionAccess {
         let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
         let beacon = Beacon::new();
         let declarations = match tern_settings::MECHANISM.get() {
-            Mechanism::Module => Declarations::open(segment, me, &beacon),
+            Mechanism::Module => Declarations::open(segment.node()),
             _ => None,
         };
-        segment.process(me).introduce(std::process::id(), &beacon);
+        let cookie = declarations.as_ref().map_or(0, |declarations| {
+            // As long as this process has a part in the segment.
+            declarations.expose(beacon.address(), size_of::<Beacon>() as u64)
+        });
+        segment.process(me).introduce(std::process::id(), &beacon, cookie);
         let exposed = Rc::<Exposed>::default();
         let in_use = exposed.clone();
         let policy = tern_settings::PROMOTE.get();
@@ -225,24 +229,23 @@ impl RegionAccess {
     }
 
     /// Notes that all peers may be at memory by the kernel, until [`RegionAccess::cover_for_all`]. What is private of it stays so.
-    pub fn expose_for_all(&self, memory: *const u8, len: usize) {
+    /// Gives the cookie of the module's region that begins there and has all of it; 0: there is none.
+    pub fn expose_for_all(&self, memory: *const u8, len: usize) -> u64 {
         self.exposed.windows.borrow_mut().push(memory as usize..memory as usize + len);
         self.exposed.quiet.set(false);
         self.promoter.borrow_mut().settle(memory, len);
-        if let Some(declarations) = &self.declarations {
-            declarations.expose(memory as u64, len as u64);
-        }
+        self.declarations.as_ref().map_or(0, |declarations| declarations.expose(memory as u64, len as u64))
     }
 
-    /// Ends what [`RegionAccess::expose_for_all`] began.
-    pub fn cover_for_all(&self, memory: *const u8, len: usize) {
+    /// Ends what [`RegionAccess::expose_for_all`] began, with the cookie that it gave.
+    pub fn cover_for_all(&self, memory: *const u8, len: usize, cookie: u64) {
         let range = memory as usize..memory as usize + len;
         let mut windows = self.exposed.windows.borrow_mut();
         if let Some(at) = windows.iter().position(|window| *window == range) {
             windows.swap_remove(at);
         }
         if let Some(declarations) = &self.declarations {
-            declarations.cover(memory as u64, len as u64);
+            declarations.cover(memory as u64, cookie);
         }
     }
 

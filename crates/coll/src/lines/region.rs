@@ -12,7 +12,7 @@ use super::shared::Own;
 use super::trials::Rooted;
 use super::{Lines, Mismatch};
 use crate::choose::Algorithm;
-use crate::reach::{Reach, Region, may_ask_kernel};
+use crate::reach::{Reach, Region, is_exposed, may_ask_kernel, span};
 use crate::tags::tag_of_turn;
 use std::cell::Cell;
 use tern_adi::{Adi, Data, Pattern, SendMode, Sent, Tuple};
@@ -123,10 +123,10 @@ impl Lines {
     ) -> Result<Option<()>, Mismatch> {
         const { assert!(ControlSlots::in_cell(Region::TOLD)) };
         let region = self.declare(adi, task, memory);
-        let told = region.map_or([0; Region::TOLD], Region::encode);
-        // What is private must not come to be shared while others write to it; and the module copies only what was declared to it.
-        let exposed = region.is_some() && (task.is_gather() || is_declared());
+        let exposed = region.is_some() && is_exposed(task.direction());
         let exposed = exposed.then(|| Exposed::new(adi, span(memory)));
+        let region = region.map(|region| region.named(exposed.as_ref().map_or(0, Exposed::cookie)));
+        let told = region.map_or([0; Region::TOLD], Region::encode);
         let turn = self.next();
         let agreed = self.publish_with(adi, turn, task.label() | MORE, Region::TOLD, |out| out.copy_from_slice(&told));
         self.ring_all(adi);
@@ -222,14 +222,14 @@ impl Lines {
             && (0..self.size()).filter(|&rank| rank != self.me).all(|rank| direct.copies(self.procs[rank]))
     }
 
-    /// Copies what is read of the memory of `rank`, which is the region; false if not all could be reached.
-    pub(super) fn fetch(&self, adi: &Adi, rank: usize, region: &Region, data: &Data) -> bool {
+    /// Copies what is read of the memory of `rank`, from byte `at` of a region on; false if not all could be reached.
+    pub(super) fn fetch(&self, adi: &Adi, rank: usize, region: &Region, at: usize, data: &Data) -> bool {
         let Some(direct) = adi.mcm().direct() else { return false };
         let (reach, len) = (Reach { direct, peer: self.procs[rank], direction: Direction::Get }, data.len());
-        if reach.copy_mapped(region, 0, data, 0, len) {
+        if reach.copy_mapped(region, at, data, 0, len) {
             return true;
         }
-        let copied = reach.copy_by_kernel(region, 0, data, 0, len);
+        let copied = reach.copy_by_kernel(region, at, data, 0, len);
         counters::REGION_BYTES.add(if copied.is_ok() { len as u64 } else { 0 });
         if !region.is_shared() && said(copied) == FAILED {
             self.regions.failed.set(true);
@@ -274,31 +274,44 @@ impl Lines {
     }
 }
 
-/// All memory from the first to the last byte of data.
-fn span(data: &Data) -> Own {
-    let memory = data.memory();
-    let (low, len) = memory.span();
-    (memory.address.wrapping_add_signed(low) as *const u8, len as usize)
+/// Own memory that others may be at by the kernel, until it is covered.
+#[derive(Clone, Copy)]
+pub(crate) struct Bare {
+    memory: Own,
+    /// Of the module's region that begins there; 0: there is none.
+    pub cookie: u64,
 }
 
-/// Whether own memory is declared to the kernel's module before others copy from it.
-pub(super) fn is_declared() -> bool {
-    tern_settings::MECHANISM.get() == Mechanism::Module
+impl Bare {
+    pub fn new(adi: &Adi, memory: Own) -> Bare {
+        Bare { memory, cookie: adi.mcm().direct().map_or(0, |direct| direct.expose(memory.0, memory.1)) }
+    }
+
+    pub fn cover(self, adi: &Adi) {
+        let (memory, len) = self.memory;
+        adi.mcm().direct().inspect(|direct| direct.cover(memory, len, self.cookie));
+    }
 }
 
-/// Own memory that others may be at by the kernel, until this is dropped.
-pub(super) struct Exposed<'a>(&'a Adi, Own);
+/// The same until this is dropped.
+pub(super) struct Exposed<'a>(&'a Adi, Bare);
 
 impl<'a> Exposed<'a> {
     pub fn new(adi: &'a Adi, memory: Own) -> Exposed<'a> {
-        adi.mcm().direct().inspect(|direct| direct.expose(memory.0, memory.1));
-        Exposed(adi, memory)
+        Exposed(adi, Bare::new(adi, memory))
+    }
+
+    pub fn until_dropped(adi: &'a Adi, bare: Bare) -> Exposed<'a> {
+        Exposed(adi, bare)
+    }
+
+    pub fn cookie(&self) -> u64 {
+        self.1.cookie
     }
 }
 
 impl Drop for Exposed<'_> {
     fn drop(&mut self) {
-        let Exposed(adi, (memory, len)) = *self;
-        adi.mcm().direct().inspect(|direct| direct.cover(memory, len));
+        self.1.cover(self.0);
     }
 }

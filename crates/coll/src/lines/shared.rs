@@ -9,13 +9,13 @@
 //! memory that is not stored to.
 
 use super::label::{Done, Kind, label};
-use super::region::{Exposed, is_declared};
+use super::region::{Bare, Exposed};
 use super::{Lines, Mismatch, Vector, shares};
 use crate::choose::Algorithm;
-use crate::reach::{Region, may_map};
+use crate::reach::{Region, is_exposed, may_map};
 use std::ops::RangeInclusive;
 use tern_adi::{Adi, Data};
-use tern_mcm::{Group, Memory};
+use tern_mcm::{Direction, Group, Memory};
 use tern_policy::{SharedBackoff, rules};
 
 /// Shortest block that is read so. Below, two copies take less time than the second turn, and asking where memory lies.
@@ -43,9 +43,11 @@ pub fn serves_reduce_scatter(lines: &Lines, len: usize) -> bool {
 /// Most bytes that are combined at a time, so that the result stays in the cache from one member's part to the next.
 pub(super) const AT_ONCE: usize = 32 << 10;
 
-/// What a member tells in a cell: the places of two buffers, and what it has [measured](super::trials).
-const TOLD: usize = 32;
+/// What a member tells in a cell: the places of two buffers, what it has [measured](super::trials), and the cookies of the buffers.
+/// It is on the line of the turn.
+const TOLD: usize = 48;
 const MEASURED: usize = 2;
+const COOKIES: usize = 4;
 /// In the place of a buffer: it is private, and what else is in the word is its address, from which the kernel copies.
 pub(super) const PRIVATE: u64 = 1 << 63;
 
@@ -92,6 +94,15 @@ impl Job {
 pub struct Told {
     pub turn: u64,
     pub held: bool,
+}
+
+/// Where a member's buffer begins, as it has told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// In what all share, or [`PRIVATE`]; 0: nowhere.
+    pub at: u64,
+    /// Of the region of the kernel module that begins there; 0: there is none.
+    pub cookie: u64,
 }
 
 /// Bytes of this process: null if they are in no one piece.
@@ -152,10 +163,10 @@ impl Lines {
         if may_map() && !memory.is_null() { adi.place(peer, memory, len) } else { 0 }
     }
 
-    /// Tells the others where own memory lies that they read, and behind that `written`, in a turn that all are to be waited for. `None`:
-    /// this call does not ask.
+    /// Tells the others where own memory lies that they read, and behind that `written`, with the cookies of both, in a turn that all are to
+    /// be waited for. `None`: this call does not ask.
     pub fn tell_places(
-        &self, adi: &Adi, job: Job, own: &[Own], written: Option<u64>,
+        &self, adi: &Adi, job: Job, own: &[Own], written: Option<u64>, cookies: [u64; 2],
     ) -> Result<Option<Told>, Mismatch> {
         let Job { kind, len, .. } = job;
         let mut measured = self.is_forced(kind).then_some([0; 2]);
@@ -179,7 +190,7 @@ impl Lines {
         let turn = self.next();
         self.publish_with(adi, turn, job.label(), TOLD, |out| {
             places[1] = written.unwrap_or(places[1]);
-            let words = places.iter().chain(&measured);
+            let words = places.iter().chain(&measured).chain(&cookies);
             out.chunks_exact_mut(8).zip(words).for_each(|(out, word)| out.copy_from_slice(&word.to_le_bytes()));
         })?;
         let still = |(place, own): (&Option<u64>, &Own)| place.is_none_or(|place| adi.is_still_at(place, own.0, own.1));
@@ -189,32 +200,37 @@ impl Lines {
 
     /// Whether all members' memory is shared, of which each has told `buffers` places: all have reached the turn.
     pub fn is_shared(&self, kind: Kind, turn: u64, buffers: usize) -> bool {
-        let shared = (0..self.size()).all(|rank| (0..buffers).all(|which| self.told(rank, turn, which) != 0));
+        let shared = (0..self.size()).all(|rank| (0..buffers).all(|which| self.place(rank, turn, which).at != 0));
         if self.is_forced(kind) {
             return shared;
         }
         self.tries.note(kind, shared);
-        let measured = |rank| [MEASURED, MEASURED + 1].map(|which| self.told(rank, turn, which));
+        let measured = |rank| [MEASURED, MEASURED + 1].map(|word| self.told(rank, turn, word));
         self.trials.end(shared.then(|| (0..self.size()).map(measured)));
         shared
     }
 
     /// The turn in which all have told places of shared memory; `None`: not all of it is, or it was not asked.
     pub(super) fn exchange_places(
-        &self, adi: &Adi, job: Job, own: &[Own], written: Option<u64>,
+        &self, adi: &Adi, job: Job, own: &[Own], written: Option<u64>, cookies: [u64; 2],
     ) -> Result<Option<Told>, Mismatch> {
-        let Some(told) = self.tell_places(adi, job, own, written)? else { return Ok(None) };
+        let Some(told) = self.tell_places(adi, job, own, written, cookies)? else { return Ok(None) };
         self.await_givers(adi, told.turn)?;
         let buffers = own.len() + usize::from(written.is_some());
         Ok(self.is_shared(job.kind, told.turn, buffers).then_some(told))
     }
 
-    /// The place of a buffer of `rank`, or what it has measured, as told in `turn`, which lies no more than two turns back: nobody can have gone on so
-    /// far that the cell is used again.
-    pub(super) fn told(&self, rank: usize, turn: u64, which: usize) -> u64 {
+    /// The place of a buffer of `rank`, as told in `turn`, which lies no more than two turns back.
+    pub(super) fn place(&self, rank: usize, turn: u64, which: usize) -> Place {
+        Place { at: self.told(rank, turn, which), cookie: self.told(rank, turn, COOKIES + which) }
+    }
+
+    /// A word that `rank` has told in `turn`, which lies no more than two turns back: nobody can have gone on so far that the cell is used
+    /// again.
+    fn told(&self, rank: usize, turn: u64, word: usize) -> u64 {
         // SAFETY: reached; its owner writes to the cell when this process is many turns further.
         let words = unsafe { self.payload(rank, turn, TOLD) };
-        let word: &[u8; 8] = words[which * 8..][..8].try_into().expect("eight bytes of a word");
+        let word: &[u8; 8] = words[word * 8..][..8].try_into().expect("eight bytes of a word");
         u64::from_le_bytes(*word)
     }
 
@@ -252,20 +268,20 @@ impl Lines {
     /// Copies from byte `at` of each other member's memory, whose places were told in `turn`, to what `target` is for it; false if
     /// some cannot be reached.
     pub fn read_all(&self, adi: &Adi, turn: u64, at: usize, target: impl Fn(usize) -> Data) -> bool {
-        self.around().all(|rank| self.read(adi, rank, self.told(rank, turn, 0), at, &target(rank)))
+        self.around().all(|rank| self.read(adi, rank, self.place(rank, turn, 0), at, &target(rank)))
     }
 
     /// Copies from byte `from` of a buffer of `rank`, which has told `place`, to `data`.
-    pub(super) fn read(&self, adi: &Adi, rank: usize, place: u64, from: usize, data: &Data) -> bool {
-        self.fetch(adi, rank, &region(place, from, data.len()), data)
+    pub(super) fn read(&self, adi: &Adi, rank: usize, place: Place, from: usize, data: &Data) -> bool {
+        self.fetch(adi, rank, &region(place, from + data.len()), from, data)
     }
 
     /// Where `len` bytes from byte `from` of a buffer of `rank`, which has told `place`, can be read: where they are mapped, or in `space`.
     pub(super) fn bring(
-        &self, adi: &Adi, rank: usize, place: u64, from: usize, len: usize, space: &mut Vec<u64>,
+        &self, adi: &Adi, rank: usize, place: Place, from: usize, len: usize, space: &mut Vec<u64>,
     ) -> Option<*const u8> {
-        if place & PRIVATE == 0 {
-            return self.look_at(adi, place, from, len);
+        if place.at & PRIVATE == 0 {
+            return self.look_at(adi, place.at, from, len);
         }
         space.resize(AT_ONCE.max(len).div_ceil(8), 0);
         let memory = space.as_mut_ptr().cast();
@@ -290,7 +306,7 @@ impl Lines {
                 true => Some(input.wrapping_add(from)),
                 false => {
                     let space = &mut spaces[rank.min(1)];
-                    self.bring(adi, rank, self.told(rank, turn, 0), from, len, space)
+                    self.bring(adi, rank, self.place(rank, turn, 0), from, len, space)
                 }
             };
             let (to, elements) = (out.wrapping_add(from - begin), len / size);
@@ -324,7 +340,7 @@ impl Lines {
         self.around().all(|rank| {
             let (begin, end) = self.share(vector, rank);
             let data = Data::Bytes(out.wrapping_add(begin), end - begin);
-            self.read(adi, rank, self.told(rank, turn, 1), begin, &data)
+            self.read(adi, rank, self.place(rank, turn, 1), begin, &data)
         })
     }
 
@@ -333,8 +349,9 @@ impl Lines {
     pub fn exchange_shared(
         &self, adi: &Adi, kind: Kind, len: usize, own: Own, at: usize, target: impl Fn(usize) -> Data,
     ) -> Shared {
-        let (job, _declared) = (Job::new(kind, len), declared(adi, &[own]));
-        let Some(Told { turn, held }) = self.exchange_places(adi, job, &[own], None)? else { return Ok(None) };
+        let (job, declared) = (Job::new(kind, len), declared(adi, &[own]));
+        let told = self.exchange_places(adi, job, &[own], None, cookies(&declared))?;
+        let Some(Told { turn, held }) = told else { return Ok(None) };
         let good = self.read_all(adi, turn, at, target);
         self.agree(adi, job, held && good)
     }
@@ -357,8 +374,9 @@ impl Lines {
         let own = [(input, len), (out.cast_const(), len)];
         let buffers = 1 + usize::from(self.has_shares());
         let demotions = adi.demotions();
-        let _declared = declared(adi, &own[..buffers]);
-        let Some(Told { turn, held }) = self.exchange_places(adi, job, &own[..buffers], None)? else { return Ok(None) };
+        let declared = declared(adi, &own[..buffers]);
+        let told = self.exchange_places(adi, job, &own[..buffers], None, cookies(&declared))?;
+        let Some(Told { turn, held }) = told else { return Ok(None) };
         let share = self.share(vector, self.me);
         // SAFETY: the caller's promise; in place nothing is shared.
         let good = unsafe { self.combine_all(adi, turn, vector, share, input, out.wrapping_add(share.0)) };
@@ -380,8 +398,9 @@ impl Lines {
     pub unsafe fn reduce_scatter_shared(&self, adi: &Adi, vector: &Vector, input: *const u8, out: *mut u8) -> Shared {
         let (job, len) = (Job::new(Kind::ReduceScatter, vector.bytes), vector.bytes);
         let own = (input, len * self.size());
-        let _declared = declared(adi, &[own]);
-        let Some(Told { turn, held }) = self.exchange_places(adi, job, &[own], None)? else { return Ok(None) };
+        let declared = declared(adi, &[own]);
+        let told = self.exchange_places(adi, job, &[own], None, cookies(&declared))?;
+        let Some(Told { turn, held }) = told else { return Ok(None) };
         let block = (len * self.me, len * (self.me + 1));
         // SAFETY: the caller's promise.
         let good = unsafe { self.combine_all(adi, turn, vector, block, input, out) };
@@ -389,18 +408,28 @@ impl Lines {
     }
 }
 
-/// `len` bytes from byte `from` on of the memory that a member has told of as `place`.
-pub(super) fn region(place: u64, from: usize, len: usize) -> Region {
-    match place & PRIVATE {
-        0 => Region::dense(place + from as u64, 0, len),
-        _ => Region::dense(0, (place & !PRIVATE) + from as u64, len),
+/// The first `len` bytes of a buffer of a member's.
+pub(super) fn region(Place { at, cookie }: Place, len: usize) -> Region {
+    match at & PRIVATE {
+        0 => Region::dense(at, 0, len, 0),
+        _ => Region::dense(0, at & !PRIVATE, len, cookie),
     }
 }
 
-/// Declares what others are to read to the kernel's module, where that copies.
-pub(super) fn declared<'a>(adi: &'a Adi, own: &[Own]) -> Vec<Exposed<'a>> {
-    let there = own.iter().filter(|(memory, _)| is_declared() && !memory.is_null());
-    there.map(|&memory| Exposed::new(adi, memory)).collect()
+/// What others are to read, declared to the kernel's module, where that copies.
+pub(crate) fn declare(adi: &Adi, own: &[Own]) -> [Option<Bare>; 2] {
+    let there = |at| own.get(at).filter(|own: &&Own| is_exposed(Direction::Get) && !own.0.is_null());
+    [0, 1].map(|at| there(at).map(|&memory| Bare::new(adi, memory)))
+}
+
+/// The same until this is dropped.
+pub(super) fn declared<'a>(adi: &'a Adi, own: &[Own]) -> [Option<Exposed<'a>>; 2] {
+    declare(adi, own).map(|bare| bare.map(|bare| Exposed::until_dropped(adi, bare)))
+}
+
+/// What is told of it.
+pub(super) fn cookies(declared: &[Option<Exposed<'_>>; 2]) -> [u64; 2] {
+    [0, 1].map(|at| declared[at].as_ref().map_or(0, Exposed::cookie))
 }
 
 /// As the result of a collective that went so, if it did.

@@ -6,7 +6,7 @@
 
 use super::label::Kind;
 use super::region::Exposed;
-use super::shared::{AT_ONCE, Job, Own, PRIVATE, Shared, Told, declared, region};
+use super::shared::{AT_ONCE, Job, Own, PRIVATE, Shared, Told, cookies, declared, region};
 use super::{Lines, Vector};
 use crate::reach::{Reach, may_map};
 use tern_adi::{Adi, Data};
@@ -73,10 +73,11 @@ impl Lines {
         each: impl Fn(&mut Split<'_>, usize, usize) -> Option<()>,
     ) -> Shared {
         let own = [(input, vector.bytes)];
-        let _declared = declared(adi, &own);
+        let [declared, _] = declared(adi, &own);
         let result = self.result(adi, job, (out.cast_const(), vector.bytes));
-        let exposed = (result & PRIVATE != 0).then(|| Exposed::new(adi, (out.cast_const(), vector.bytes)));
-        let told = self.exchange_places(adi, job, &own, Some(result))?;
+        let written = (result & PRIVATE != 0).then(|| Exposed::new(adi, (out.cast_const(), vector.bytes)));
+        let exposed = [declared, written];
+        let told = self.exchange_places(adi, job, &own, Some(result), cookies(&exposed))?;
         let Some(Told { turn, held }) = told else { return Ok(None) };
         let mut split = Split { lines: self, adi, turn, vector, input, out, spaces: Default::default() };
         let (begin, end) = self.portion(vector);
@@ -117,7 +118,7 @@ impl Split<'_> {
         let Split { lines, adi, turn, .. } = *self;
         match rank == lines.me {
             true => Some(self.input.wrapping_add(from)),
-            false => lines.bring(adi, rank, lines.told(rank, turn, 0), from, len, &mut self.spaces[0]),
+            false => lines.bring(adi, rank, lines.place(rank, turn, 0), from, len, &mut self.spaces[0]),
         }
     }
 
@@ -183,13 +184,13 @@ impl Split<'_> {
             unsafe { std::ptr::copy_nonoverlapping(bytes, self.out.wrapping_add(from), len) };
             return Some(());
         }
-        let region = region(lines.told(rank, turn, 1), from, len);
+        let region = region(lines.place(rank, turn, 1), from + len);
         let reach = Reach { direct: adi.mcm().direct()?, peer: lines.procs[rank], direction: Direction::Put };
         let data = Data::Bytes(bytes.cast_mut(), len);
-        if reach.copy_mapped(&region, 0, &data, 0, len) {
+        if reach.copy_mapped(&region, from, &data, 0, len) {
             return Some(());
         }
-        let copied = reach.copy_by_kernel(&region, 0, &data, 0, len);
+        let copied = reach.copy_by_kernel(&region, from, &data, 0, len);
         counters::REGION_BYTES.add(if copied.is_ok() { len as u64 } else { 0 });
         copied.ok()
     }

@@ -6,7 +6,8 @@
 use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
 use crate::{
-    Channel, Delivery, Direct, Direction, Group, Header, Key, Memory, NotCopied, Outgoing, Pull, Recall, Run, Sink,
+    Channel, Delivery, Direct, Direction, Group, Header, Key, Memory, Name, NotCopied, Outgoing, Pull, Recall, Run,
+    Sink,
 };
 
 /// Messages in a row after which a device that finds out which way is better has tried each.
@@ -411,12 +412,15 @@ pub fn private_memory_is_copied_without_help(factory: Factory) {
         }
         let run = |bytes: &[u8]| Run { address: bytes.as_ptr() as u64, len: bytes.len() as u64 };
         let (mut own, mut theirs) = (bytes(1, 20_000), vec![0; 20_000]);
-        direct(there).expose(theirs.as_ptr(), theirs.len());
+        let start = theirs.as_ptr() as u64;
+        let cookie = direct(there).expose(theirs.as_ptr(), theirs.len());
         let pieces = |bytes: &[u8], cuts: [usize; 4]| -> Vec<Run> {
             cuts.windows(2).map(|cut| run(&bytes[cut[0]..cut[1]])).collect()
         };
         // SAFETY: vectors of this test, to which nobody else refers.
-        let copy = |own: &[Run], theirs: &[Run], way| unsafe { direct(here).copy(1, own, theirs, way) };
+        let copy = |own: &[Run], theirs: &[Run], way| unsafe {
+            direct(here).copy(1, own, (theirs, Name { cookie, start }), way)
+        };
         let (from, to) = (pieces(&own, [0, 1, 9000, 20_000]), pieces(&theirs, [0, 7, 12_345, 20_000]));
         assert_eq!(copy(&from, &to, Direction::Put), Ok(()));
         check(1, &theirs);
@@ -427,7 +431,7 @@ pub fn private_memory_is_copied_without_help(factory: Factory) {
         let nowhere = [Run { address: 8, len: 8 }];
         assert_eq!(copy(&[run(&own[..8])], &nowhere, Direction::Put), Err(NotCopied::NotThere));
         assert!(direct(here).copies(1), "other memory is there");
-        direct(there).cover(theirs.as_ptr(), theirs.len());
+        direct(there).cover(theirs.as_ptr(), theirs.len(), cookie);
     });
 }
 

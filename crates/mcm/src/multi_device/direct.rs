@@ -4,8 +4,8 @@
 use super::{MultiDevice, Way};
 use std::ops::Range;
 use tern_device::{
-    Delivery, Direct, Direction, Group, Key, Memory, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose, Recall,
-    Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
+    Delivery, Direct, Direction, Group, Key, Memory, Name, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose,
+    Recall, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
 
 impl MultiDevice {
@@ -258,12 +258,12 @@ impl SharedMemory for MultiDevice {
         self.shm.unpin(range);
     }
 
-    fn expose(&self, memory: *const u8, len: usize) {
-        self.shm.expose(memory, len);
+    fn expose(&self, memory: *const u8, len: usize) -> u64 {
+        self.shm.expose(memory, len)
     }
 
-    fn cover(&self, memory: *const u8, len: usize) {
-        self.shm.cover(memory, len);
+    fn cover(&self, memory: *const u8, len: usize, cookie: u64) {
+        self.shm.cover(memory, len, cookie);
     }
 
     fn copies(&self, peer: u32) -> bool {
@@ -273,7 +273,9 @@ impl SharedMemory for MultiDevice {
         }
     }
 
-    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> Result<(), NotCopied> {
+    unsafe fn copy(
+        &self, peer: u32, own: &[Run], theirs: (&[Run], Name), direction: Direction,
+    ) -> Result<(), NotCopied> {
         match self.way(peer) {
             // SAFETY: the contract is the same.
             Way::Shm(peer) => unsafe { self.shm.copy(peer, own, theirs, direction) },

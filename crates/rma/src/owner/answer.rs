@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::Basic;
-use tern_mcm::{Direction, Run};
+use tern_mcm::{Direction, Name, Run};
 
 /// Looks for the next request after an answer: who asks once, often asks again as soon as it has the answer.
 const LOOKS: u32 = 16;
@@ -89,7 +89,7 @@ impl Window {
             let theirs = Run { address: request.operand.load(Ordering::Relaxed), len };
             let own = [Run { address: room as u64, len }];
             // SAFETY: the room is this process's own; the origin has told where its operand lies, and waits.
-            if unsafe { self.direct().copy(origin, &own, &[theirs], Direction::Get) }.is_err() {
+            if unsafe { self.direct().copy(origin, &own, (&[theirs], Name::NONE), Direction::Get) }.is_err() {
                 return Outcome::Unable;
             }
             // SAFETY: the origin has seen that the target lies in the window, and holds its guard; the operand is there.

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::time::Duration;
 use tern_device::{
-    Abilities, Channel, Delivery, Direct, Direction, Header, Key, Memory, NotCopied, Outgoing, PairFacts, Payload,
-    Pull, Run, SharedMemory, SingleCopy, Sink, TupleQueue,
+    Abilities, Channel, Delivery, Direct, Direction, Header, Key, Memory, Name, NotCopied, Outgoing, PairFacts,
+    Payload, Pull, Run, SharedMemory, SingleCopy, Sink, TupleQueue,
 };
 use tern_shm::Shm;
 
@@ -108,19 +108,21 @@ impl SharedMemory for Missing {
         // SAFETY: the contract is the same.
         unsafe { self.windows().unmap(address, len) };
     }
-    fn expose(&self, memory: *const u8, len: usize) {
-        self.windows().expose(memory, len);
+    fn expose(&self, memory: *const u8, len: usize) -> u64 {
+        self.windows().expose(memory, len)
     }
-    fn cover(&self, memory: *const u8, len: usize) {
-        self.windows().cover(memory, len);
+    fn cover(&self, memory: *const u8, len: usize, cookie: u64) {
+        self.windows().cover(memory, len, cookie);
     }
     fn copies(&self, peer: u32) -> bool {
         self.windows().copies(peer)
     }
     /// Every third copy misses; of several runs that are written some may be.
-    unsafe fn copy(&self, peer: u32, own: &[Run], theirs: &[Run], direction: Direction) -> Result<(), NotCopied> {
+    unsafe fn copy(
+        &self, peer: u32, own: &[Run], theirs: (&[Run], Name), direction: Direction,
+    ) -> Result<(), NotCopied> {
         COPIES.set(copies() + 1);
-        if copies().is_multiple_of(3) && (direction == Direction::Get || theirs.len() == 1) {
+        if copies().is_multiple_of(3) && (direction == Direction::Get || theirs.0.len() == 1) {
             return Err(NotCopied::Missed);
         }
         // SAFETY: the contract is the same.

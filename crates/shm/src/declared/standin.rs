@@ -22,6 +22,8 @@ pub struct Kernel {
     pub created: usize,
     /// Memory that the program cannot write.
     pub constant: Vec<(u64, u64)>,
+    /// Regions whose words have changed by the end of others.
+    pub changed: Vec<u64>,
 }
 
 impl Kernel {
@@ -76,7 +78,9 @@ impl Calls for Standin {
     }
 
     fn is_current(&self, declared: &Declared) -> bool {
-        self.0.borrow().regions.get(&declared.cookie).is_some_and(|&(_, _, mapped)| mapped)
+        let kernel = self.0.borrow();
+        let mapped = kernel.regions.get(&declared.cookie).is_some_and(|&(_, _, mapped)| mapped);
+        mapped && !kernel.changed.contains(&declared.cookie)
     }
 
     fn destroy(&self, declared: Declared) {

@@ -12,6 +12,9 @@ use tern_region::module::{self, Declared, Module};
 const MOST: usize = 4096;
 /// Uses of memory after a refusal before the module is asked again for as much: to ask takes all other regions.
 const PATIENCE: u64 = 1000;
+/// Uses of memory for which a region stays whose word has changed. Another region with this word may have gone instead, and messages of
+/// this one be on their way.
+const GRACE: u64 = 64;
 
 /// The calls of the module. Tests have others that answer them.
 pub trait Calls {
@@ -53,13 +56,11 @@ impl Calls for Module {
     }
 }
 
-/// Address of the first byte, and bytes.
-type Key = (u64, u64);
+/// Address of the first byte, bytes, and when it was declared.
+type Key = (u64, u64, u64);
 
 struct Region {
     declared: Declared,
-    /// Bytes.
-    len: u64,
     /// When it was used last.
     used: u64,
     /// Not to be given up.
@@ -82,16 +83,16 @@ impl Table {
         self.region(module, start, len).map(|region| region.declared.cookie)
     }
 
-    /// The same of a region that is not given up before [`Table::end`]; and how many bytes it has.
-    pub fn keep(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<(u64, u64)> {
+    /// The same of a region that is not given up before [`Table::end`].
+    pub fn keep(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<u64> {
         let region = self.region(module, start, len)?;
         region.kept += 1;
-        Some((region.declared.cookie, region.len))
+        Some(region.declared.cookie)
     }
 
     /// Ends what [`Table::keep`] began, which gave this cookie.
     pub fn end(&mut self, start: u64, cookie: u64) {
-        let mut regions = self.regions.range_mut((start, 0)..=(start, u64::MAX));
+        let mut regions = self.regions.range_mut((start, 0, 0)..=(start, u64::MAX, u64::MAX));
         if let Some((_, region)) = regions.find(|(_, region)| region.declared.cookie == cookie) {
             region.kept -= 1;
             self.refused = None;
@@ -110,16 +111,16 @@ impl Table {
         Some(region)
     }
 
-    /// The shortest region from there that is long enough. Memory that was unmapped since is declared no more.
+    /// The shortest region from there that is long enough. Memory that was unmapped since is declared no more, after a while.
     fn find(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Key> {
         let mut gone = Vec::new();
-        let mut longer = self.regions.range((start, len)..=(start, u64::MAX));
+        let clock = self.clock;
+        let mut longer = self.regions.range((start, len, 0)..=(start, u64::MAX, u64::MAX));
         let found = longer.find_map(|(&key, region)| {
             if module.is_current(&region.declared) {
                 return Some(key);
             }
-            // Or other memory has gone whose region has the same word.
-            gone.extend((region.kept == 0).then_some(key));
+            gone.extend((region.kept == 0 && clock - region.used >= GRACE).then_some(key));
             None
         });
         gone.iter().for_each(|key| self.give_up(module, key));
@@ -128,8 +129,7 @@ impl Table {
 
     fn add(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Key> {
         let refused = self.refused.is_some_and(|(least, when)| len >= least && self.clock - when < PATIENCE);
-        if refused || self.regions.contains_key(&(start, len)) {
-            // One that is kept and is not current is for its users alone.
+        if refused {
             return None;
         }
         if self.regions.len() >= MOST {
@@ -137,8 +137,9 @@ impl Table {
         }
         let declared = self.create(module, start, len)?;
         counters::MODULE_REGIONS.add(1);
-        self.regions.insert((start, len), Region { declared, len, used: 0, kept: 0 });
-        Some((start, len))
+        let key = (start, len, self.clock);
+        self.regions.insert(key, Region { declared, used: 0, kept: 0 });
+        Some(key)
     }
 
     /// Memory that the program cannot write is for reading alone. When no more may be pinned, older regions go.

@@ -7,11 +7,11 @@ fn run(at: usize, len: usize) -> Run {
     Run::new(at as *const u8, len)
 }
 
-/// The peers, who never look into directories, and the kernel.
+/// The peers and the kernel.
 fn pair(limit: usize) -> ([Declarations<Standin>; 2], Standin) {
     let kernel = Standin::default();
     kernel.0.borrow_mut().limit = limit;
-    let peers = [0, 1].map(|me| Declarations::new(kernel.clone(), Vec::new(), me));
+    let peers = [(); 2].map(|()| Declarations::new(kernel.clone()));
     (peers, kernel)
 }
 
@@ -23,7 +23,7 @@ fn memory(bytes: &[u8]) -> Memory {
 fn get(peer: &Declarations<Standin>, theirs: &Memory, own: &mut [u8]) -> Option<usize> {
     let (own, runs) = ([Run::new(own.as_ptr(), own.len())], [run(theirs.address as usize, theirs.len as usize)]);
     // SAFETY: both are of the test's own buffers.
-    unsafe { peer.copy(0, &own, (&runs, Name::of(theirs)), Direction::Get) }
+    unsafe { peer.copy(&own, (&runs, theirs.name()), Direction::Get) }
 }
 
 #[test]
@@ -69,12 +69,11 @@ fn blocks_are_found_from_the_lowest_address() {
     let column =
         Memory { address: &raw const buffer[200] as u64, len: 24, block: 8, stride: -100, ..Memory::default() };
     let told = owner.named(&column);
-    assert_eq!(Name::of(&told), Name::Cookie(told.cookie, buffer.as_ptr() as u64));
+    assert_eq!(told.name(), Name { cookie: told.cookie, start: buffer.as_ptr() as u64 });
     let theirs: Vec<Run> = (0..3).map(|at| Run::new(&raw const buffer[200 - 100 * at], 8)).collect();
     let mut into = [0; 24];
     // SAFETY: both are of the test's own buffers.
-    let moved =
-        unsafe { other.copy(0, &[Run::new(into.as_mut_ptr(), 24)], (&theirs, Name::of(&told)), Direction::Get) };
+    let moved = unsafe { other.copy(&[Run::new(into.as_mut_ptr(), 24)], (&theirs, told.name()), Direction::Get) };
     assert_eq!(moved, Some(24));
     assert_eq!(into, [&buffer[200..208], &buffer[100..108], &buffer[..8]].concat()[..]);
 }
@@ -96,7 +95,7 @@ fn a_cookie_is_good_for_its_region_alone() {
     assert_eq!(get(&other, &told, &mut [0; 64]), Some(64));
     let (own, theirs) = ([Run::new(buffer.as_ptr(), 64)], [Run::new(constant.as_ptr(), 64)]);
     // SAFETY: the stand-in refuses it.
-    assert_eq!(unsafe { other.copy(0, &own, (&theirs, Name::of(&told)), Direction::Put) }, None);
+    assert_eq!(unsafe { other.copy(&own, (&theirs, told.name()), Direction::Put) }, None);
 }
 
 #[test]
@@ -111,46 +110,77 @@ fn what_is_too_long_for_the_limit_takes_no_other_region_with_it_twice() {
 }
 
 #[test]
-fn memory_that_is_exposed_is_found_by_address_and_kept() {
-    let directories: Vec<Directory> = (0..2).map(|_| Directory::new()).collect();
-    let kernel = Standin::default();
-    kernel.0.borrow_mut().limit = 300;
-    let places: Vec<*const Directory> = directories.iter().map(|directory| &raw const *directory).collect();
-    let [owner, other] = [0, 1].map(|me| Declarations::new(kernel.clone(), places.clone(), me));
+fn memory_that_is_exposed_is_kept() {
+    let ([owner, other], _) = pair(300);
     let (window, buffer) = ([3u8; 200], [4u8; 150]);
+    let start = window.as_ptr() as u64;
     let mut into = [0; 10];
-    let mut reaches = |other: &Declarations<Standin>| {
-        let (own, theirs) = ([Run::new(into.as_mut_ptr(), 10)], [Run::new(&raw const window[100], 10)]);
+    let mut reaches = |cookie: u64, at: usize| {
+        let (own, theirs) = ([Run::new(into.as_mut_ptr(), 10)], [Run::new(&raw const window[at], 10)]);
         // SAFETY: both are of the test's own buffers.
-        unsafe { other.copy(0, &own, (&theirs, Name::Exposed), Direction::Get) }
+        unsafe { other.copy(&own, (&theirs, Name { cookie, start }), Direction::Get) }
     };
-    assert_eq!(reaches(&other), None);
-    owner.expose(window.as_ptr() as u64, 200);
-    owner.expose(window.as_ptr() as u64, 200);
+    assert_eq!(reaches(0, 100), None);
+    let cookie = owner.expose(start, 200);
+    assert_ne!(cookie, 0);
+    assert_eq!(owner.expose(start, 150), cookie, "what is declared is found");
     assert_eq!(owner.named(&memory(&buffer)).cookie, 0, "the limit is reached, and the window stays");
-    owner.cover(window.as_ptr() as u64, 200);
-    assert_eq!(reaches(&other), Some(10));
-    owner.cover(window.as_ptr() as u64, 200);
-    assert_eq!(reaches(&other), None);
-    assert_ne!(owner.named(&memory(&buffer)).cookie, 0, "it made room");
+    owner.cover(start, cookie);
+    assert_eq!(owner.named(&memory(&buffer)).cookie, 0);
+    assert_eq!(reaches(cookie, 190), Some(10));
     assert_eq!(into, [3; 10]);
+    owner.cover(start, cookie);
+    owner.cover(start, 0);
+    assert_ne!(owner.named(&memory(&buffer)).cookie, 0, "it made room");
+    assert_ne!(owner.expose(start, 200), 0, "and so does the message");
 }
 
+/// Runs that lie far apart in a window are one put.
 #[test]
-fn memory_that_is_exposed_in_parts_is_found_in_one_piece_where_one_region_has_it() {
-    let directory = Directory::new();
-    let kernel = Standin::default();
-    kernel.0.borrow_mut().limit = usize::MAX;
-    let owner = Declarations::new(kernel, vec![&raw const directory], 0);
-    let window = [3u8; 200];
-    assert_ne!(owner.named(&memory(&window)).cookie, 0);
-    owner.expose(window.as_ptr() as u64, 150);
-    owner.expose(&raw const window[150] as u64, 50);
-    let mut into = [0u8; 100];
-    let (own, theirs) = ([Run::new(into.as_mut_ptr(), 100)], [Run::new(&raw const window[100], 100)]);
+fn one_region_serves_many_runs_of_a_window() {
+    let ([owner, other], _) = pair(usize::MAX);
+    let mut window = [0u8; 200];
+    let start = window.as_mut_ptr();
+    let cookie = owner.expose(start as u64, 200);
+    let source: Vec<u8> = (1..=30).collect();
+    let theirs = [150, 0, 190].map(|at| Run::new(start.wrapping_add(at), 10));
+    let name = Name { cookie, start: start as u64 };
     // SAFETY: both are of the test's own buffers.
-    assert_eq!(unsafe { owner.copy(0, &own, (&theirs, Name::Exposed), Direction::Get) }, Some(100));
-    assert_eq!(into, [3; 100]);
+    let put = |theirs: &[Run]| unsafe {
+        other.copy(&[Run::new(source.as_ptr(), 10 * theirs.len())], (theirs, name), Direction::Put)
+    };
+    assert_eq!(put(&theirs), Some(30));
+    assert_eq!(put(&[Run::new(start.wrapping_add(191), 10)]), None, "beyond the window");
+    assert_eq!(put(&[Run::new(start.wrapping_sub(1), 10)]), None, "before it");
+    assert_eq!([&window[150..160], &window[..10], &window[190..]].concat(), source);
+}
+
+/// Another region with its word has ended, perhaps: messages that were told of it are on their way.
+#[test]
+fn a_region_whose_word_has_changed_stays_for_a_while() {
+    let ([owner, other], kernel) = pair(usize::MAX);
+    let buffer: Vec<u8> = (0..=255).collect();
+    let told = owner.named(&memory(&buffer));
+    kernel.0.borrow_mut().changed.push(told.cookie);
+    let again = owner.named(&memory(&buffer));
+    assert!(again.cookie != 0 && again.cookie != told.cookie);
+    for message in 0..200 {
+        assert_eq!(owner.named(&memory(&buffer)).cookie, again.cookie);
+        let reached = get(&other, &told, &mut [0; 256]);
+        assert_eq!(reached, (message < 62).then_some(256), "{message}");
+    }
+    assert_eq!(kernel.0.borrow().regions(), 1);
+    // One that is kept stays.
+    let cookie = owner.expose(again.address, 256);
+    kernel.0.borrow_mut().changed.push(cookie);
+    for _ in 0..200 {
+        owner.named(&memory(&buffer));
+    }
+    let exposed = Memory { cookie, ..told };
+    assert_eq!(get(&other, &exposed, &mut [0; 256]), Some(256));
+    owner.cover(exposed.address, cookie);
+    owner.named(&memory(&buffer));
+    assert_eq!(get(&other, &exposed, &mut [0; 256]), None);
 }
 
 /// Numbers below a bound, the same in each run.

@@ -1,6 +1,7 @@
 //! Bytes of a message that this process copies through a view of the other's memory.
 
 use crate::posted_receives::{CHUNKS, PostedReceives, Word};
+use crate::segment::Introduction;
 use crate::single_copy::RegionAccess;
 use crate::state::Shm;
 use tern_copy::{Source, Target};
@@ -125,7 +126,7 @@ impl Shm {
     pub(super) fn help_anywhere(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) {
         let share = match word.is_by_kernel() {
             true => {
-                let Some((pid, ..)) = self.segment.process(peer).introduction() else { return };
+                let Some(Introduction { pid, .. }) = self.segment.process(peer).introduction() else { return };
                 let share = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| {
                     RegionAccess::read_from(pid, source, target, skip, len)
                 });

@@ -114,7 +114,7 @@ impl Shm {
     /// Where `peer`, a process of this job, is.
     pub(super) fn placement(&self, peer: u32) -> Placement {
         let introduction = || self.segment.process(peer).introduction();
-        self.direct.places.of(peer as usize, || introduction().map(|(pid, _, _)| pid as i32))
+        self.direct.places.of(peer as usize, || introduction().map(|introduced| introduced.pid as i32))
     }
 
     /// What is known of a message when it is decided how it goes.

@@ -1,10 +1,10 @@
 //! Memory of peers by way of the kernel: its module for what peers have declared, or by process number (CMA).
 
 use super::RegionAccess;
-use crate::declared::{Declarations, Name};
-use crate::segment::Process;
+use crate::declared::Declarations;
+use crate::segment::{Introduction, Process};
 use tern_counters as counters;
-use tern_device::{Direction, Memory, NotCopied, Run as Piece};
+use tern_device::{Direction, Memory, Name, NotCopied, Run as Piece};
 use tern_region::cma::{self, Failed, Pid, Run, Why};
 
 /// Shortest block that the kernel is asked to copy: it takes some time for each.
@@ -65,15 +65,15 @@ impl RegionAccess {
     /// False when `peer`, whose memory the kernel was seen to copy, has ended: its memory is gone, or another process has
     /// its number.
     pub fn is_there(&self, peer: u32, process: &Process) -> bool {
-        let (Some(pid), Some((_, address, nonce))) = (self.kernel[peer as usize].get().peer(), process.introduction())
-        else {
+        let (Some(pid), Some(introduced)) = (self.kernel[peer as usize].get().peer(), process.introduction()) else {
             return true;
         };
-        if self.declarations.as_ref().is_some_and(|declarations| declarations.probe(peer, address, nonce)) {
+        if self.declarations.as_ref().is_some_and(|declarations| declarations.probe(&introduced)) {
             return true;
         }
         // Where the kernel refuses by now, nothing is known.
-        cma::probe(pid, address, nonce).map_or_else(|failed| failed.why == Why::Refused, |()| true)
+        cma::probe(pid, introduced.address, introduced.nonce)
+            .map_or_else(|failed| failed.why == Why::Refused, |()| true)
     }
 
     /// Copies between own memory and that of `peer` by the kernel, if it was seen to work ([`RegionAccess::kernel_copies_now`]).
@@ -83,13 +83,13 @@ impl RegionAccess {
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
     pub unsafe fn copy(
-        &self, peer: u32, own: &[Piece], theirs: &[Piece], direction: Direction,
+        &self, peer: u32, own: &[Piece], (theirs, name): (&[Piece], Name), direction: Direction,
     ) -> Result<(), NotCopied> {
         let kernel = self.kernel[peer as usize].get();
         let pid = kernel.peer().ok_or(NotCopied::Refused)?;
         let (own, theirs) = (as_runs(own), as_runs(theirs));
         // SAFETY: contract of this function.
-        match unsafe { self.by_kernel(peer, pid, own, (theirs, Name::Exposed), direction) } {
+        match unsafe { self.by_kernel(pid, own, (theirs, name), direction) } {
             Ok(moved) if moved == own.iter().map(|run| run.len).sum() => Ok(()),
             Ok(_) => Err(NotCopied::NotThere),
             Err(failed) => {
@@ -103,17 +103,17 @@ impl RegionAccess {
         }
     }
 
-    /// Copies by the module what the peer has declared to it, and tells the name of, or exposes; anything else by process number.
+    /// Copies by the module what the peer has declared to it, and told the name of; anything else by process number.
     ///
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
     #[inline]
     unsafe fn by_kernel(
-        &self, peer: u32, pid: Pid, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
+        &self, pid: Pid, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
     ) -> Result<usize, Failed> {
         if let Some(declarations) = &self.declarations
             // SAFETY: contract of this function.
-            && let Some(moved) = unsafe { declarations.copy(peer, own, (theirs, name), direction) }
+            && let Some(moved) = unsafe { declarations.copy(own, (theirs, name), direction) }
         {
             return Ok(moved);
         }
@@ -134,8 +134,9 @@ impl RegionAccess {
     #[cold]
     fn try_kernel(&self, peer: u32, process: &Process) -> bool {
         // A peer that has not introduced itself yet is asked again.
-        let Some((pid, address, nonce)) = process.introduction() else { return false };
-        let by_module = |declarations: &Declarations| declarations.probe(peer, address, nonce);
+        let Some(introduced) = process.introduction() else { return false };
+        let Introduction { pid, address, nonce, .. } = introduced;
+        let by_module = |declarations: &Declarations| declarations.probe(&introduced);
         let proved = match self.declarations.as_ref().is_some_and(by_module) {
             true => Ok(Kernel::Module(pid as Pid)),
             false => cma::probe(pid as Pid, address, nonce).map(|()| Kernel::Works(pid as Pid)),
@@ -176,7 +177,7 @@ impl RegionAccess {
         // SAFETY: own memory is the program's, valid while it sends; the peer has declared its own
         // for this message.
         self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
-            self.by_kernel(peer, pid, own, (runs, Name::of(theirs)), Direction::Put)
+            self.by_kernel(pid, own, (runs, theirs.name()), Direction::Put)
         })
     }
 
@@ -184,7 +185,7 @@ impl RegionAccess {
     pub fn read(&self, peer: u32, theirs: &Memory, own: &Memory) -> bool {
         // SAFETY: own memory is the program's, which it leaves to the receive.
         self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
-            self.by_kernel(peer, pid, own, (runs, Name::of(theirs)), Direction::Get)
+            self.by_kernel(pid, own, (runs, theirs.name()), Direction::Get)
         })
     }
 
@@ -194,7 +195,7 @@ impl RegionAccess {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `write`.
         self.move_runs(peer, len, |pid| unsafe {
-            self.by_kernel(peer, pid, &part(own), (&part(theirs), Name::of(theirs)), Direction::Put)
+            self.by_kernel(pid, &part(own), (&part(theirs), theirs.name()), Direction::Put)
         })
     }
 
@@ -203,7 +204,7 @@ impl RegionAccess {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `read`.
         self.move_runs(peer, len, |pid| unsafe {
-            self.by_kernel(peer, pid, &part(own), (&part(theirs), Name::of(theirs)), Direction::Get)
+            self.by_kernel(pid, &part(own), (&part(theirs), theirs.name()), Direction::Get)
         })
     }
 
