@@ -1,4 +1,5 @@
 // ranks: 2
+// nodes: 1
 // mpiexec: -x TERN_PROMOTE=always
 // timeout: 60
 // Programs that count on messages below the eager limit to be buffered, while their memory comes to be shared: both send before

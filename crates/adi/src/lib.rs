@@ -193,11 +193,11 @@ impl Adi {
     }
 
     /// Where it lay when that was last found out, without asking the kernel.
-    pub fn presumed_place(&self, memory: *const u8, len: usize) -> Option<u64> {
-        self.mcm.direct()?.speculative_address(&Memory::dense(memory, len)).map(|presumed| presumed.place)
+    pub fn speculative_address(&self, memory: *const u8, len: usize) -> Option<u64> {
+        self.mcm.direct()?.speculative_address(&Memory::dense(memory, len)).map(|address| address.place)
     }
 
-    /// Whether it is still there, and was when it was presumed to be. Counts as a use, too.
+    /// Whether it is still there, and was when it was told. Counts as a use, too.
     pub fn is_still_at(&self, place: u64, memory: *const u8, len: usize) -> bool {
         self.mcm.direct().is_some_and(|direct| direct.is_still(&Memory::dense(memory, len), place))
     }

@@ -48,7 +48,7 @@ impl Synchronous {
 /// What a request to send says beside where the message lies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RtsFlags {
-    /// The sender presumes where its memory lies: [`Packet::RtsConfirm`] follows.
+    /// The sender tells a speculative address: [`Packet::RtsConfirm`] follows.
     pub unconfirmed: bool,
     /// The sender counts on the message to be kept if no receive wants it yet. Never of an unconfirmed one.
     pub may_buffer: bool,
@@ -97,7 +97,7 @@ pub enum Packet {
     Ats { sender: u32 },
     /// No receive has matched the message yet, and the receiver has a copy of it.
     AtsKept { sender: u32 },
-    /// The receive has the bytes, from where the sender presumed them.
+    /// The receive has the bytes, from a speculative address.
     AtsUnconfirmed { sender: u32 },
     /// The synchronous send has matched.
     Ack { sender: u32 },

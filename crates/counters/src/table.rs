@@ -298,8 +298,8 @@ counters! {
         POLICY_MIRROR = "policy_mirror": Counter, "times", Tuner;
         /// Receives that stayed unpublished since their sender has chosen packets before.
         POLICY_LEAVE_CHOSEN = "policy_leave_chosen": Counter, "receives", Tuner;
-        /// Messages whose receiver was trusted, and not seen, to wait.
-        POLICY_TRUST = "policy_trust": Counter, "messages", Tuner;
+        /// Messages whose receiver was predicted, and not seen, to wait.
+        POLICY_PREDICT_READY = "policy_predict_ready": Counter, "messages", Tuner;
         /// Receives that were published although they could be fetched, since the last one has got packets.
         POLICY_PUBLISH_AGAIN = "policy_publish_again": Counter, "receives", Tuner;
         /// Calls that lent their buffers although they wait until these are free.
@@ -319,7 +319,7 @@ counters! {
         /// Times that a receiver was looked at several times, since it has waited after the last message.
         POLICY_AWAIT_WAITING = "policy_await_waiting": Counter, "times", Tuner;
         /// Messages for whose receiver to wait for them was looked several times.
-        POLICY_AWAIT_HOPE = "policy_await_hope": Counter, "messages", Tuner;
+        POLICY_AWAIT_READY = "policy_await_ready": Counter, "messages", Tuner;
         /// Times that a process looked whether another core has fewer processes.
         POLICY_SPREAD = "policy_spread": Counter, "times", Tuner;
         /// Yields that took so long that the next ones are left out.
@@ -355,7 +355,7 @@ counters! {
         /// Pieces of promoted memory that the program has freed or moved.
         PROMOTED_GONE = "promoted_gone": Counter, "pieces", Developer;
         /// Messages whose receiver was told where promoted memory was last, before the kernel was asked whether it is there still.
-        PRESUMED = "presumed": Counter, "messages", Tuner;
+        SPECULATIVE = "speculative": Counter, "messages", Tuner;
         /// Those of them that were not there any more.
         MISPLACED = "misplaced": Counter, "messages", Tuner;
     }

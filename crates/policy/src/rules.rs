@@ -96,7 +96,7 @@ rules! {
         "Of two processes that exchange messages the higher one sends as the lower one does, so that only one of them tries.";
     LEAVE_CHOSEN = LeaveChosen, "leave-chosen", POLICY_LEAVE_CHOSEN, "adi: receives":
         "A receive from a process that has chosen packets for the last such message stays unpublished.";
-    TRUST = Trust, "trust", POLICY_TRUST, "adi: sends":
+    PREDICT_READY = PredictReady, "predict-ready", POLICY_PREDICT_READY, "adi: sends":
         "A receiver that has waited for many messages in a row is not looked at before the next: the look takes a line from its cache.";
     PUBLISH_AGAIN = PublishAgain, "publish-again", POLICY_PUBLISH_AGAIN, "adi: receives":
         "After a receive that was left unpublished and got packets, the next ones are published, twice as many each time.";
@@ -118,7 +118,7 @@ rules! {
         "A message that finds no published receive looks again for a while, if the last one from here to there has found its receive.";
     AWAIT_WAITING = AwaitWaiting, "await-waiting", POLICY_AWAIT_WAITING, "shm: direct::deliver":
         "A sender looks up to 25 times whether the receiver of a published receive waits, if that one has waited after the last message.";
-    AWAIT_HOPE = AwaitHope, "await-hope", POLICY_AWAIT_HOPE, "shm: direct::deliver":
+    AWAIT_READY = AwaitReady, "await-ready", POLICY_AWAIT_READY, "shm: direct::deliver":
         "A sender looks up to 50 times whether the receiver waits for its message to fetch it, unless such looks were in vain.";
     SPREAD = Spread, "spread", POLICY_SPREAD, "shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";

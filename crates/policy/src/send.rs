@@ -42,7 +42,7 @@ pub enum Unmatched {
     Waits,
     /// The receiver keeps a copy: the program may count on the message to be buffered.
     Kept,
-    /// The same. The sender predicts that the receiver waits for it (the rule `trust`), and notes whether it did.
+    /// The same. The sender predicts that the receiver waits for it (the rule `predict-ready`), and notes whether it did.
     KeptPredicted,
 }
 

@@ -57,14 +57,14 @@ pub unsafe extern "C" fn promote_used(fixture: *mut Fixture, address: *const u8,
     offset(place)
 }
 
-/// The presumed offset, or -1.
+/// The speculative offset, or -1.
 ///
 /// # Safety
 /// `fixture` is of `promote_start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn promote_presumed(fixture: *mut Fixture, address: *const u8, len: usize) -> i64 {
+pub unsafe extern "C" fn promote_speculative(fixture: *mut Fixture, address: *const u8, len: usize) -> i64 {
     // SAFETY: the caller's promise.
-    let place = unsafe { promoter(fixture) }.and_then(|promoter| promoter.presumed(address, len));
+    let place = unsafe { promoter(fixture) }.and_then(|promoter| promoter.speculative_place(address, len));
     offset(place)
 }
 

@@ -40,7 +40,7 @@ fn measure(promoter: &mut Promoter, len: usize) {
             }
         });
         time(&mut touch, &mut || buffer.iter_mut().step_by(4096).for_each(|byte| *black_box(byte) += 1));
-        let place = promoter.presumed(address, len);
+        let place = promoter.speculative_place(address, len);
         time(&mut look, &mut || {
             for _ in 0..1000 {
                 black_box(place.is_some_and(|place| promoter.verify(address, len, place)));

@@ -198,7 +198,7 @@ impl Promoter {
         self.used_for(address, len, len, 0)
     }
 
-    /// Counts one use of the buffer at the place that it was [presumed](Promoter::presumed) to have; false if the kernel says
+    /// Counts one use of the buffer at its [speculative place](Promoter::speculative_place); false if the kernel says
     /// that it is not there. It is promoted no more then: who was told the place has perhaps looked there already.
     pub fn is_still_used(&mut self, address: *const u8, len: usize, place: Place) -> bool {
         self.records.used(address.addr(), len);
@@ -263,7 +263,7 @@ impl Promoter {
         }
         self.try_promote(row.start, row.len, needed)?;
         self.usage.restart(&row);
-        self.presumed(std::ptr::with_exposed_provenance(start), len)
+        self.speculative_place(std::ptr::with_exposed_provenance(start), len)
     }
 
     /// [`Promoter::promote`]; notes why it has refused.
@@ -287,14 +287,14 @@ impl Promoter {
     /// may be offered by it before the kernel is asked; [`Promoter::verify`] must be called before
     /// anybody relies on it.
     #[inline]
-    pub fn presumed(&self, address: *const u8, len: usize) -> Option<Place> {
+    pub fn speculative_place(&self, address: *const u8, len: usize) -> Option<Place> {
         self.records.place(address.addr(), len).map(Place)
     }
 
     /// Whether the bytes are at that place of the file now, by what the kernel says, or has told.
     pub fn verify(&mut self, address: *const u8, len: usize, place: Place) -> bool {
         if self.is_told() {
-            return self.presumed(address, len) == Some(place);
+            return self.speculative_place(address, len) == Some(place);
         }
         let start = address.addr();
         let Some(ready) = &self.ready else {

@@ -163,7 +163,7 @@ impl RegionAccess {
         self.exposed.quiet.set(false);
         let mut promoter = self.promoter.borrow_mut();
         let known = self.heap.place(start, len).or_else(|| promoter.known(start, len));
-        let place = known.or_else(|| promoter.presumed(start, len))?;
+        let place = known.or_else(|| promoter.speculative_place(start, len))?;
         Some(SpeculativeAddress { place: place.0, sure: known.is_some() })
     }
 

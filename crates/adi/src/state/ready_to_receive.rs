@@ -40,7 +40,7 @@ impl State {
     /// to: to others a sender that waits would not get on if they counted on its message to be buffered. `kept`: one that does not
     /// wait, and comes to look, would keep the message; so its sender is held up no longer than until then, and predicts less.
     pub(super) fn readiness(&mut self, to: Proc, tuple: &Tuple, len: usize, kept: bool) -> Readiness {
-        if kept && self.suits_fetching(to, len, false) && self.ready.predicts(to) && rules::TRUST.applies() {
+        if kept && self.suits_fetching(to, len, false) && self.ready.predicts(to) && rules::PREDICT_READY.applies() {
             return Readiness::Predicted;
         }
         let ready = self.is_ready(to, tuple, len);

@@ -123,7 +123,7 @@ impl State {
     /// Tells the receiver of send `request` whether it was told the right place.
     fn confirm(&mut self, to: Proc, request: u32, place: u64) {
         let right = self.direct().is_still(&self.requests.get(request).data.memory(), place);
-        counters::PRESUMED.add(1);
+        counters::SPECULATIVE.add(1);
         if !right {
             counters::MISPLACED.add(1);
             self.unconfirmed.misplace(request);

@@ -43,7 +43,7 @@ pub fn forget_keys() {
 const THRESHOLD: usize = 12;
 /// Shortest message that a receiver fetches if it waits.
 const FETCHED: usize = 16;
-/// Presumed places, of memory that is there, and of memory that is not.
+/// Speculative addresses, of memory that is there, and of memory that is not.
 const RIGHT: u64 = 1;
 const WRONG: u64 = 2;
 /// Longest message, in bytes, that goes without asking to who waits; also of data with gaps.

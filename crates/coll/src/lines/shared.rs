@@ -178,13 +178,13 @@ impl Lines {
             }
         }
         let each = len;
-        let presumes = measured.is_some() && may_map();
-        let mut presumed = [None; 2];
+        let speculates = measured.is_some() && may_map();
+        let mut speculative = [None; 2];
         let mut places = [0; 2];
         for (at, &(memory, len)) in own.iter().enumerate() {
-            presumed[at] = if presumes { adi.presumed_place(memory, len) } else { None };
+            speculative[at] = if speculates { adi.speculative_address(memory, len) } else { None };
             // Where it is not known, this counts as a use of the memory, also where nobody asks: it may come to be shared by that.
-            places[at] = presumed[at].unwrap_or_else(|| self.locate_or_tell(adi, kind, each, (memory, len)));
+            places[at] = speculative[at].unwrap_or_else(|| self.locate_or_tell(adi, kind, each, (memory, len)));
         }
         let Some(measured) = measured else { return Ok(None) };
         let turn = self.next();
@@ -194,7 +194,7 @@ impl Lines {
             out.chunks_exact_mut(8).zip(words).for_each(|(out, word)| out.copy_from_slice(&word.to_le_bytes()));
         })?;
         let still = |(place, own): (&Option<u64>, &Own)| place.is_none_or(|place| adi.is_still_at(place, own.0, own.1));
-        let held = presumed.iter().zip(own).all(still);
+        let held = speculative.iter().zip(own).all(still);
         Ok(Some(Told { turn, held }))
     }
 

@@ -34,8 +34,8 @@ impl Promoter {
         // A full fence: pairs with the one in `freeze`. A fork in another thread sees the pin, or has ended promotion.
         fence(Ordering::SeqCst);
         let first = std::ptr::with_exposed_provenance(start);
-        let presumed = self.presumed(first, len);
-        let place = presumed.filter(|&place| self.verify(first, len, place));
+        let speculative = self.speculative_place(first, len);
+        let place = speculative.filter(|&place| self.verify(first, len, place));
         let Some(place) = place.or_else(|| self.promote_to_pin(start, len)) else {
             self.unpin(&range);
             return None;

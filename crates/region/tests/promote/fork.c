@@ -81,7 +81,7 @@ static void forks(void)
     check_apart(f, at, len, 2);
     /* In the parent all is as it was: what peers have been told is good. */
     for (int i = 0; i < 2; i++) {
-        CHECK(promote_verify(f, at[i], len[i], place[i]) && promote_presumed(f, at[i], len[i]) == place[i]);
+        CHECK(promote_verify(f, at[i], len[i], place[i]) && promote_speculative(f, at[i], len[i]) == place[i]);
         CHECK(is_shared(f, at[i], len[i], place[i]));
         file_fill(f, place[i], len[i], 99);
         CHECK(filled(at[i], len[i], 99));
@@ -258,7 +258,7 @@ static void pinned_without_room(void)
         pins++;
     CHECK(pins < 1000);
     CHECK(promote_pin(f, other, MAPPED, &start, &length) == -1);
-    CHECK(promote_count(f, PROMOTED) == 1 && promote_presumed(f, other, MAPPED) == -1);
+    CHECK(promote_count(f, PROMOTED) == 1 && promote_speculative(f, other, MAPPED) == -1);
     promote_unpin(f, at[0] + start, length);
     /* The room is for what can be promoted, and nothing keeps it otherwise. */
     promote_in_use(f, true);
@@ -523,7 +523,7 @@ static void lack(int number, int argument, int value, int error)
     CHECK(filled(at[0], MAPPED, 1));
     fill(at[0], MAPPED, 2);
     CHECK(filled(at[0], MAPPED, 2));
-    CHECK(promote_presumed(f, at[0], MAPPED) == -1 && promote_count(f, PROMOTED) == 0);
+    CHECK(promote_speculative(f, at[0], MAPPED) == -1 && promote_count(f, PROMOTED) == 0);
 }
 
 static void no_move(void) { lack(SYS_mremap, 0, -1, 12); }

@@ -9,13 +9,13 @@ static void check_one(fixture *f, char *at, size_t len)
     fill(at, len, 1);
     for (int i = 1; i < USES; i++)
         CHECK(promote_used(f, at, len) == -1);
-    CHECK(promote_presumed(f, at, len) == -1);
+    CHECK(promote_speculative(f, at, len) == -1);
     int64_t place = promoted(f, at, len);
     CHECK(filled(at, len, 1));
     CHECK(file_filled(f, place, len, 1));
     CHECK(is_shared(f, at, len, place));
-    CHECK(promote_presumed(f, at, len) == place);
-    CHECK(promote_presumed(f, at + 7, len - 7) == place + 7);
+    CHECK(promote_speculative(f, at, len) == place);
+    CHECK(promote_speculative(f, at + 7, len - 7) == place + 7);
     CHECK(promote_verify(f, at, len, place));
     CHECK(promote_verify(f, at + len - 1, 1, place + (int64_t)len - 1));
     CHECK(!promote_verify(f, at, len, place + 4096));
@@ -66,7 +66,7 @@ static void parts_of_a_chunk(void)
     CHECK(promote_count(f, BYTES) <= MIB + 8 * KIB);
     int64_t next = promoted(f, at + 5 * MIB + 100, MIB);
     CHECK(next == first + (int64_t)MIB);
-    CHECK(promote_presumed(f, at + 4 * MIB + 100, 2 * MIB) == first);
+    CHECK(promote_speculative(f, at + 4 * MIB + 100, 2 * MIB) == first);
     CHECK(promote_used(f, at + 4 * MIB + 100, 2 * MIB) == first);
     CHECK(is_shared(f, at + 4 * MIB + 100, 2 * MIB, first));
     CHECK(filled(at, len, 5));
@@ -149,8 +149,8 @@ static void free_and_reuse(void)
     free(at);
     char *again = malloc(MAPPED);
     CHECK(again == at); /* else this test tests nothing */
-    /* What the table still presumes is not so. */
-    CHECK(promote_presumed(f, again, MAPPED) == place);
+    /* What the table still tells is not so. */
+    CHECK(promote_speculative(f, again, MAPPED) == place);
     CHECK(!promote_verify(f, again, MAPPED, place));
     CHECK(promote_used(f, again, MAPPED) == -1);
     fill(again, MAPPED, 9);
@@ -210,7 +210,7 @@ static void calloc_of_reused_memory(void)
             memset(at, 0xff, len);
             for (int use = 0; use < 100 * USES && promote_used(f, at, len) < 0; use++)
                 ;
-            CHECK(promote_presumed(f, at, len) >= 0);
+            CHECK(promote_speculative(f, at, len) >= 0);
             free(at);
             if (round >= 2 && round < 4)
                 malloc_trim(0);
@@ -257,12 +257,12 @@ static void the_break_moves(void)
         memset(at, 0xff, len);
         for (int use = 0; use < 1000 && promote_used(f, at, len) < 0; use++)
             ;
-        CHECK(promote_presumed(f, at, len) >= 0);
+        CHECK(promote_speculative(f, at, len) >= 0);
         free(at);
         CHECK(mallinfo2().arena < trimmed + MIB); /* else this test tests nothing */
         char *zeros = calloc(1, len + MIB);
         CHECK(all(zeros, len + MIB, 0));
-        CHECK(!promote_verify(f, at, len, promote_presumed(f, at, len)));
+        CHECK(!promote_verify(f, at, len, promote_speculative(f, at, len)));
         CHECK(promote_file_bytes(f) < 256 * KIB);
         free(zeros);
     }
@@ -462,7 +462,7 @@ static void all_descriptors_closed(void)
     CHECK(filled(at, MAPPED, 1));
     free(at);
     at = malloc(MAPPED);
-    CHECK(promote_used(f, at, MAPPED) == -1 && promote_presumed(f, at, MAPPED) == -1);
+    CHECK(promote_used(f, at, MAPPED) == -1 && promote_speculative(f, at, MAPPED) == -1);
     fill(at, MAPPED, 2);
     CHECK(filled(at, MAPPED, 2));
 }

@@ -15,7 +15,7 @@
 typedef struct fixture fixture;
 fixture *promote_start(int policy, int uses);
 int64_t promote_used(fixture *, const void *, size_t);
-int64_t promote_presumed(fixture *, const void *, size_t);
+int64_t promote_speculative(fixture *, const void *, size_t);
 bool promote_verify(fixture *, const void *, size_t, int64_t);
 int64_t promote_pin(fixture *, const void *, size_t, size_t *start, size_t *length);
 void promote_unpin(fixture *, const void *, size_t);

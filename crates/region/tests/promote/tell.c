@@ -119,7 +119,7 @@ static void moved_and_replaced(void)
     moved += 16;
     CHECK(filled(moved, MAPPED, 1) && all(moved + pages, 2 * pages - 16, 0));
     CHECK(!promote_verify(f, old, MAPPED, first));
-    CHECK(promote_presumed(f, moved, MAPPED) == first);
+    CHECK(promote_speculative(f, moved, MAPPED) == first);
     char *fresh = malloc(MAPPED);
     CHECK(fresh == old); /* else this test tests nothing */
     fill(fresh, MAPPED, 2);

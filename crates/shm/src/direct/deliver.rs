@@ -98,7 +98,7 @@ impl Shm {
     /// [`tern_device::TupleQueue::is_ready_to_receive`]. A peer that answers is about to begin to wait.
     pub(super) fn becomes_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
         let (posted, ready) = (self.segment.posted(peer, self.me), &self.direct.ready[peer as usize]);
-        let several = ready.get().is_worth_waiting() && rules::AWAIT_HOPE.applies();
+        let several = ready.get().is_worth_waiting() && rules::AWAIT_READY.applies();
         let looks = if several { SOON } else { 1 };
         let seen = comes_true(looks, || posted.is_ready(key, sent));
         ready.set(ready.get().after(seen));

@@ -97,7 +97,7 @@ int main(int argc, char **argv)
        the first was freed, of whose end it keeps a part: there the first bytes of a chunk stay where they are.) */
     mallopt(M_MMAP_THRESHOLD, CHUNK / 2);
     int shared = 0;
-    MPI_T_pvar_handle presumed = counter("presumed"), misplaced = counter("misplaced");
+    MPI_T_pvar_handle speculative = counter("speculative"), misplaced = counter("misplaced");
     number wrong = 0;
     int round = 0;
     for (int kind = WAITING; kind < KINDS; kind++) {
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         for (; round < end && (kind != WAITING || wrong < ENOUGH); round++) {
             unsigned char *out = malloc(CHUNK), *in = malloc(CHUNK);
             /* The buffers change places now and then, so that what is received into lies where something was sent from. Between,
-               rounds are of one length: a place is presumed for bytes that all lay in what was shared. */
+               rounds are of one length: an address is speculative for bytes that all lay in what was shared. */
             play(kind, round % 5 ? out : in, round % 5 ? in : out, round, lengths[round / 5 % 4]);
             shared |= is_shared(out + 4096);
             wrong = read_both(misplaced);
@@ -114,15 +114,15 @@ int main(int argc, char **argv)
             free(out);
         }
     }
-    number told = read_both(presumed);
+    number told = read_both(speculative);
 #ifdef TOLD
-    /* Whether places are presumed depends on what the kernel allows. */
+    /* Whether addresses are speculative depends on what the kernel allows. */
     if (told == 0)
         CHECK(wrong == 0);
     else
 #endif
     if (told == 0)
-        printf("skipped: no message was sent from a presumed place (memory shared in place: %d)\n", shared);
+        printf("skipped: no message was sent from a speculative address (memory shared in place: %d)\n", shared);
     else
         CHECK(wrong > 0);
     end_counting();
