@@ -1,6 +1,6 @@
 //! The kernel module, where it is loaded: `tests/kmod-test.sh` runs this in a virtual machine and says so by TERN_TEST_MODULE.
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use tern_region::Run;
 use tern_region::module::{Module, READ, WRITE};
 use tern_region::space::{Direction, Error, Flags, Mechanism, Options, Protection, Shape, Space, Standing};
@@ -61,8 +61,9 @@ fn unmapped_memory_is_declared_no_more() {
     };
     let region = owner.create(&[Run::new(at.cast(), 8192)], READ).expect("declared");
     assert!(owner.is_current(&region));
+    // The other tests may map nothing there.
     // SAFETY: nobody refers to it any more.
-    unsafe { munmap(at, 4096) }.expect("unmapped");
+    unsafe { mmap_anonymous(at, 4096, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::FIXED) }.expect("unmapped");
     assert!(!owner.is_current(&region));
     let mut word = [0; 8];
     // SAFETY: the word is this test's own.
@@ -173,7 +174,8 @@ fn memory_that_cannot_be_pinned_is_reached_otherwise() {
     // SAFETY: a new mapping, which this test alone uses.
     let at = unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) }.expect("memory");
     // SAFETY: as above.
-    unsafe { munmap(at.byte_add(2 * 4096), 4096) }.expect("unmapped");
+    unsafe { mmap_anonymous(at.byte_add(2 * 4096), 4096, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::FIXED) }
+        .expect("a hole that no other test fills");
     // SAFETY: nobody copies what is not there.
     let region = unsafe { owner.create_region(&[Run::new(at.cast(), len)], Protection::Read, Flags::NONE) };
     let mut buffer = vec![1; 100];

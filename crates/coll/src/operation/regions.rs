@@ -89,7 +89,8 @@ impl<R: Copy> Operation<R> {
                 };
                 sent(status).filter(|&sent| sent != TOLD as u64).map(|sent| (data.len() as u64, sent))
             }
-            Step::Kept(_) | Step::Answer(..) => None,
+            Step::Answer(..) => status.truncated().map(|sent| (1, sent)),
+            Step::Kept(_) => None,
         }
     }
 

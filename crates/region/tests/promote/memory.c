@@ -182,7 +182,9 @@ static void freed_in_use(void)
     fixture *f = promote_start(AUTO, USES);
     char *kept = malloc(HEAPED);
     promoted(f, kept, HEAPED);
+    char *volatile room = malloc(256 * KIB);
     char *at = malloc(8 * MIB);
+    free(room); /* for what the promoter needs: nothing of it may lie behind `at` */
     memset(at, 1, 8 * MIB);
     promoted(f, at, 8 * MIB);
     promote_in_use(f, true);
