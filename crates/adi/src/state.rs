@@ -1,4 +1,4 @@
-//! The composer of the engine. [`State`] alone sees all [parts](crate::parts): it tells them of events, and does what they answer.
+//! The composer of the engine. [`State`] alone sees all [`parts`]: it tells them of events, and does what they answer.
 
 mod arrive;
 mod cancel;
