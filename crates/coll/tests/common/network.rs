@@ -233,9 +233,11 @@ impl Network {
             assert!(mailbox.posted.is_empty(), "receives left at process {proc}");
             // Who gives a short block does not look for the region that the other side has told.
             let is_told = |message: &Message| matches!(&message.payload, Payload::Copied(bytes) if bytes.len() == TOLD);
-            // What a peer has sent before it was lost may stay: a receive that the loss has ended gets nothing more.
-            let may_stay =
-                |message: &Message| inner.disagree && is_told(message) || inner.is_broken(message.from, proc);
+            // By regions, an answer that a peer has sent before it was lost may stay: what the loss has ended asks for no answer.
+            let may_stay = |message: &Message| {
+                let lost = !inner.declared.is_empty() && inner.is_broken(message.from, proc);
+                lost || inner.disagree && is_told(message)
+            };
             assert!(mailbox.unexpected.iter().all(may_stay), "messages left at process {proc}");
         }
         let open = inner.requests.iter().filter(|r| **r != State::Taken).count();
