@@ -21,6 +21,16 @@ fn bytes(memory: &[u8]) -> Run {
     Run::new(memory.as_ptr(), memory.len())
 }
 
+/// A page that cannot be pinned and that no other test's mapping fills. It is shared: before Linux 6.2 the module pins private
+/// pages by force, whatever their protection.
+///
+/// # Safety
+/// Nobody refers to the page at `at`.
+unsafe fn hole(at: *mut std::ffi::c_void) {
+    // SAFETY: the caller's promise.
+    unsafe { mmap_anonymous(at, 4096, ProtFlags::empty(), MapFlags::SHARED | MapFlags::FIXED) }.expect("a hole");
+}
+
 #[test]
 fn copies_by_cookie_and_offset() {
     let Some([owner, other]) = pair() else { return };
@@ -61,9 +71,8 @@ fn unmapped_memory_is_declared_no_more() {
     };
     let region = owner.create(&[Run::new(at.cast(), 8192)], READ).expect("declared");
     assert!(owner.is_current(&region));
-    // The other tests may map nothing there.
     // SAFETY: nobody refers to it any more.
-    unsafe { mmap_anonymous(at, 4096, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::FIXED) }.expect("unmapped");
+    unsafe { hole(at) };
     assert!(!owner.is_current(&region));
     let mut word = [0; 8];
     // SAFETY: the word is this test's own.
@@ -174,8 +183,7 @@ fn memory_that_cannot_be_pinned_is_reached_otherwise() {
     // SAFETY: a new mapping, which this test alone uses.
     let at = unsafe { mmap_anonymous(std::ptr::null_mut(), len, protection, MapFlags::PRIVATE) }.expect("memory");
     // SAFETY: as above.
-    unsafe { mmap_anonymous(at.byte_add(2 * 4096), 4096, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::FIXED) }
-        .expect("a hole that no other test fills");
+    unsafe { hole(at.byte_add(2 * 4096)) };
     // SAFETY: nobody copies what is not there.
     let region = unsafe { owner.create_region(&[Run::new(at.cast(), len)], Protection::Read, Flags::NONE) };
     let mut buffer = vec![1; 100];
