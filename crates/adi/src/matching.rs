@@ -187,10 +187,12 @@ impl Matching {
         posted.map(|at| (self.posted.entry(at).id, self.posted.entry(at).key)).collect()
     }
 
-    /// The messages that wait for a receive, the oldest first.
-    pub fn kept(&self) -> Vec<(u32, Tuple)> {
-        let kept = self.unexpected.by_age().into_iter();
-        kept.map(|at| (self.unexpected.entry(at).id, self.unexpected.entry(at).key.as_tuple())).collect()
+    /// The messages that wait for a receive, the oldest first. Their places are good until they are taken out.
+    pub fn kept(&self) -> impl Iterator<Item = (Place, u32, Tuple)> {
+        self.unexpected.by_age().into_iter().map(|at| {
+            let (id, tuple) = self.unexpected(Place(at));
+            (Place(at), id, tuple)
+        })
     }
 
     /// Withdraws a posted receive.
@@ -443,7 +445,8 @@ mod tests {
         let expected = real.expected.map(|expected| expected.id);
         let posted = model.posted.iter().filter(|(_, id)| Some(*id) != expected).map(|&(pattern, id)| (id, pattern));
         prop_assert_eq!(real.posted(), posted.collect::<Vec<_>>());
-        prop_assert_eq!(real.kept(), model.unexpected.iter().map(|&(tuple, id)| (id, tuple)).collect::<Vec<_>>());
+        let kept = real.kept().map(|(_, id, tuple)| (tuple, id));
+        prop_assert_eq!(kept.collect::<Vec<_>>(), model.unexpected);
         Ok(())
     }
 
@@ -455,7 +458,7 @@ mod tests {
         let place = matching.find_message(&tuple, |id| id == 8).expect("it is kept");
         assert_eq!(matching.take_unexpected(place), 8);
         matching.keep(tuple, 9);
-        assert_eq!(matching.kept().iter().map(|(id, _)| *id).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7, 9]);
+        assert_eq!(matching.kept().map(|(_, id, _)| id).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7, 9]);
         assert!(matching.find_message(&Tuple { tag: 4, ..tuple }, |_| true).is_none());
     }
 }

@@ -4,6 +4,7 @@ use crate::cap::{BESIDE, Cap};
 use crate::packet::Synchronous;
 use crate::slab::Slab;
 use crate::{Data, Proc, Tuple};
+use std::collections::HashSet;
 use tern_counters as counters;
 use tern_mcm::Memory;
 
@@ -194,11 +195,19 @@ impl Unexpected {
         self.cap.forget(peer);
     }
 
-    /// The messages of `peer` of which not all has come, with their numbers.
-    pub fn cut_off(&self, peer: Proc) -> Vec<(u32, Tuple)> {
-        let of_peer = self.arrivals.numbered().filter(|(_, arrival)| arrival.from == peer);
-        let cut_off = of_peer.filter(|(_, arrival)| !arrival.body.is_whole(arrival.size));
-        cut_off.map(|(number, arrival)| (number, arrival.tuple)).collect()
+    /// Of `messages`, the oldest first, those of `peer` that nobody gets any more, now that it is lost: those of which not all has come, and
+    /// those behind them in their contexts. A receive could take one of these in place of one that was cut off.
+    pub fn cut_off<T>(&self, peer: Proc, messages: impl Iterator<Item = (T, u32, Tuple)>) -> Vec<(T, u32)> {
+        let mut contexts = HashSet::new();
+        let mut is_cut_off = |message: u32, context: u32| {
+            let Arrival { from, size, ref body, .. } = *self.get(message);
+            if from == peer && !body.is_whole(size) {
+                contexts.insert(context);
+            }
+            from == peer && contexts.contains(&context)
+        };
+        let cut_off = messages.filter(|(_, message, tuple)| is_cut_off(*message, tuple.context));
+        cut_off.map(|(at, message, _)| (at, message)).collect()
     }
 
     /// How many messages are kept, and their bytes here.
@@ -246,15 +255,17 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_cut_off_while_bytes_are_missing() {
+    fn a_message_is_cut_off_while_bytes_are_missing_here_or_before_it() {
         let mut unexpected = Unexpected::new(3);
-        let (part, _) = unexpected.keep(message(1, 10, 4), 0);
-        unexpected.keep(message(1, 10, 10), 0);
-        unexpected.keep(message(2, 10, 4), 0);
-        assert_eq!(unexpected.cut_off(1), [(part, TUPLE)]);
+        let mut keep = |from, here| unexpected.keep(message(from, 10, here), 0).0;
+        let [whole, part, behind, other, elsewhere] = [keep(1, 10), keep(1, 4), keep(1, 10), keep(2, 4), keep(1, 10)];
+        let messages = [(whole, 1), (other, 1), (part, 1), (behind, 1), (elsewhere, 7)];
+        let messages = messages.map(|(number, context)| ((), number, Tuple { context, ..TUPLE }));
+        assert_eq!(unexpected.cut_off(1, messages.into_iter()), [((), part), ((), behind)]);
+        assert_eq!(unexpected.cut_off(2, messages.into_iter()), [((), other)]);
         assert!(unexpected.misses(1, part, 6) && !unexpected.misses(1, part, 7) && !unexpected.misses(2, part, 6));
         unexpected.append(part, &[0; 6]);
-        assert!(unexpected.cut_off(1).is_empty());
+        assert!(unexpected.cut_off(1, messages.into_iter()).is_empty());
     }
 
     #[test]

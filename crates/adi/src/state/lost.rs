@@ -104,14 +104,12 @@ impl State {
         }
     }
 
-    /// Drops the messages of `peer` of which not all has come. Those that a probe has taken out of matching fail when
-    /// they are received.
+    /// Drops the messages of `peer` of which not all has come, and what follows these. Those that a probe has taken out of matching fail
+    /// when they are received.
     fn drop_messages(&mut self, peer: Proc) {
-        for (number, tuple) in self.unexpected.cut_off(peer) {
-            if let Some(place) = self.matching.find_message(&tuple, |other| other == number) {
-                self.matching.take_unexpected(place);
-                self.drop_arrival(number);
-            }
+        for (place, number) in self.unexpected.cut_off(peer, self.matching.kept()) {
+            self.matching.take_unexpected(place);
+            self.drop_arrival(number);
         }
     }
 }

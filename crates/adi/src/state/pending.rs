@@ -25,7 +25,7 @@ impl State {
             .collect();
         all.sort_by_key(|(age, entry)| (entry.what == PendingKind::Receive, *age));
         let mut all: Vec<Pending> = all.into_iter().map(|(_, entry)| entry).collect();
-        all.extend(self.matching.kept().into_iter().map(|(id, tuple)| {
+        all.extend(self.matching.kept().map(|(_, id, tuple)| {
             let arrival = self.unexpected.get(id);
             Pending {
                 what: PendingKind::Message,

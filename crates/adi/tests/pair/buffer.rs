@@ -71,19 +71,29 @@ impl Buffer {
         self.memory.as_ptr()
     }
 
-    /// Panics unless the data begins with `bytes`, and nothing else was written.
-    pub fn check(&self, bytes: &[u8]) {
+    /// The first byte that is another one than if `bytes` had been received, and nothing else written; and what it should be.
+    fn differs(&self, bytes: &[u8]) -> Option<(usize, u8)> {
         let mut expected = Buffer::new(self.len, self.gaps);
         for (at, byte) in bytes.iter().enumerate() {
             let place = expected.place(at);
             expected.memory[place] = *byte;
         }
-        if let Some(at) = (0..self.memory.len()).find(|&at| self.memory[at] != expected.memory[at]) {
+        let at = (0..self.memory.len()).find(|&at| self.memory[at] != expected.memory[at])?;
+        Some((at, expected.memory[at]))
+    }
+
+    /// True when the data begins with `bytes`, and nothing else was written.
+    pub fn holds(&self, bytes: &[u8]) -> bool {
+        self.differs(bytes).is_none()
+    }
+
+    /// Panics unless the data begins with `bytes`, and nothing else was written.
+    pub fn check(&self, bytes: &[u8]) {
+        if let Some((at, expected)) = self.differs(bytes) {
             panic!(
-                "byte {at} of {} is {:#x}, expected {:#x}; {} bytes should have been received",
+                "byte {at} of {} is {:#x}, expected {expected:#x}; {} bytes should have been received",
                 self.memory.len(),
                 self.memory[at],
-                expected.memory[at],
                 bytes.len()
             );
         }

@@ -2,10 +2,10 @@
 
 use crate::network::Manners;
 use crate::world::{self, World};
-use crate::{CONTEXTS, TINY, action, buffer, manners};
+use crate::{CONTEXTS, TINY, action, buffer, manners, verdict};
 use proptest::prelude::*;
 use std::rc::Rc;
-use tern_adi::{Data, Pattern, SendMode, Tuple, UNKNOWN};
+use tern_adi::{ANY_TAG, Data, Pattern, SendMode, Tuple, UNKNOWN};
 
 proptest! {
     /// A connection is lost at some time: everything ends all the same, nothing is left, and only what needed
@@ -32,7 +32,34 @@ proptest! {
             let named = receive.pattern.source;
             prop_assert!(aborted.is_none_or(|peer| named < 0 || named as u32 == peer));
         }
+        verdict::judge_order(&world);
     }
+}
+
+/// A message of a lost process that never comes whole keeps back what follows it in its communicator, and nothing else.
+#[test]
+fn nothing_overtakes_a_message_that_was_cut_off() {
+    let manners = Manners { seed: 1, packet: 64, queue: 100 };
+    let (engines, scissors) = world::connected(2, manners, Some(TINY));
+    let mut out: Vec<_> = [3, 40, 4, 5, 6].map(|len| buffer::Buffer::holding(&vec![len; len.into()], false)).into();
+    for ((context, tag), buffer) in [(0, 1), (0, 1), (0, 1), (0, 2), (1, 1)].into_iter().zip(&mut out) {
+        engines[0].isend(1, Tuple { context, source: 0, tag }, buffer.data(), SendMode::Standard);
+    }
+    (0..1000).for_each(|at| _ = engines[at % 2].progress());
+    assert_eq!(engines[1].unexpected().0, out.len());
+    scissors.cut(0, 1);
+    (0..1000).for_each(|at| _ = engines[at % 2].progress());
+    let mut into = buffer::Buffer::new(50, false);
+    let mut received = |context, tag| {
+        let request = engines[1].irecv(0, Pattern { context, source: 0, tag }, into.data());
+        let status = engines[1].take(request);
+        status.aborted().map_or(Ok(status.bytes), Err)
+    };
+    assert_eq!(received(0, 1), Ok(3), "it came before");
+    assert_eq!(received(0, 1), Err(0), "it was cut off");
+    assert_eq!([received(0, 1), received(0, ANY_TAG), received(0, 2)], [Err(0); 3], "it came behind");
+    assert_eq!(received(1, 1), Ok(6), "it is of another communicator");
+    assert_eq!(engines[1].unexpected(), (0, 0));
 }
 
 /// Calls that wait for a process that is lost, and calls that come later.

@@ -37,6 +37,52 @@ pub fn judge(world: &World) {
     order(before, exits);
 }
 
+/// Checks the order of what came though processes have lost each other: a receive has got a message only if each earlier one of
+/// that sender, which it matches as well, had an earlier receive. Which receive that was is not known of messages that were cut off: each of
+/// them needs one that failed, or that was taken back when its sender had claimed it and was lost.
+pub fn judge_order(world: &World) {
+    let mut owned = vec![false; world.messages.len()];
+    let ended = |receive: &Receive| receive.status.is_some_and(|status| status.cancelled || status.aborted().is_some());
+    for (number, receive) in world.receives.iter().enumerate() {
+        let status = receive.status.expect("all receives are done");
+        if ended(receive) {
+            continue;
+        }
+        let at = message_of(world, receive, &status, &owned);
+        owned[at] = true;
+        let sent = &world.messages[at];
+        let overtaken = |(other, message): &(usize, &Message)| {
+            let taken_back = message.cancelled || (message.aborted.is_some() && message.cancel_asked.is_some());
+            let matches = message.from == sent.from && message.to == sent.to && receive.pattern.matches(&message.tuple);
+            matches && !owned[*other] && !taken_back
+        };
+        let overtaken: Vec<&Message> =
+            world.messages[..at].iter().enumerate().filter(overtaken).map(|(_, message)| message).collect();
+        let takes = |earlier: &&Receive| {
+            let matches = overtaken.iter().any(|message| earlier.pattern.matches(&message.tuple));
+            earlier.at == receive.at && ended(earlier) && matches
+        };
+        let without = world.receives[..number].iter().filter(takes).count();
+        assert!(overtaken.len() <= without, "{receive:?} got {sent:?}, which has overtaken {overtaken:?}");
+    }
+}
+
+/// The message that a receive has got, by its contents: the first one behind those that were got, since messages of one tuple are in
+/// order.
+fn message_of(world: &World, receive: &Receive, status: &Status, owned: &[bool]) -> usize {
+    let tuple = Tuple { context: receive.pattern.context, source: status.source, tag: status.tag };
+    let mine = |message: &Message| message.to == receive.at && message.tuple == tuple && !message.cancelled;
+    let got = |at: &usize| owned[*at] && mine(&world.messages[*at]);
+    let next = (0..owned.len()).rev().find(got).map_or(0, |last| last + 1);
+    let holds = |message: &Message| {
+        let room = receive.buffer.len().min(message.bytes.len());
+        let size = status.truncated().unwrap_or(status.bytes);
+        size == message.bytes.len() as u64 && receive.buffer.holds(&message.bytes[..room])
+    };
+    let found = (next..owned.len()).find(|&at| mine(&world.messages[at]) && holds(&world.messages[at]));
+    found.unwrap_or_else(|| panic!("{receive:?} got a message that nobody sent, or one that another has overtaken"))
+}
+
 fn exit_of_message(message: &Message) -> Exit {
     // A send that waits for its match, or was taken back, is done when that has happened.
     let waits = message.synchronous || message.cancelled;
