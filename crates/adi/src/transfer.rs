@@ -17,9 +17,33 @@ pub struct Transfer {
     pub done: bool,
     /// Free the entry as soon as it is done.
     pub released: bool,
+    pub stage: Stage,
+    /// A send that its receiver was asked to give back.
+    pub asked_back: bool,
     /// Of one that the layer above has named.
     pub owner: Option<Owner>,
     pub side: Side,
+}
+
+/// How far a transfer is: it decides which packets may name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// None: its peer knows no number of it, or has said all that it will.
+    Unnamed,
+    /// A synchronous send in packets: no receive has matched it, as far as is known.
+    Matching,
+    /// A send that has asked its receiver.
+    Asked,
+    /// The same, with a speculative address.
+    AskedUnconfirmed,
+    /// A send that was copied from a wrong address: its receiver will ask for packets.
+    Misplaced,
+    /// A receive of an eager message that comes in several packets.
+    Eager,
+    /// A receive that has asked for packets.
+    Cleared,
+    /// A receive whose memory its sender was told.
+    Invited,
 }
 
 /// What differs between a send and a receive.
@@ -59,7 +83,8 @@ impl Transfer {
     // Always: so the entry is made where it stays.
     #[inline(always)]
     pub fn new(data: Data, side: Side) -> Transfer {
-        Transfer { data, status: Status::default(), done: false, released: false, owner: None, side }
+        let (stage, asked_back) = (Stage::Unnamed, false);
+        Transfer { data, status: Status::default(), done: false, released: false, stage, asked_back, owner: None, side }
     }
 
     /// A message of `size` bytes from process `from` has matched this receive: notes it in the status.

@@ -100,7 +100,7 @@ impl Requests {
         let Side::Receive { place: None, from: sender, published, received, expected } = transfer.side else {
             return None;
         };
-        let waits = sender == from && !published.is_published() && len <= expected.saturating_sub(received);
+        let waits = sender == from && !published.is_published() && received < expected && len <= expected - received;
         waits.then_some((transfer, received))
     }
 
@@ -110,9 +110,9 @@ impl Requests {
         matches!(side, Some(Side::Receive { published, .. }) if published.is_published() && published.peer == from)
     }
 
-    /// Whether that is a send to process `to` that is under way, and has `bytes` bytes or more.
-    pub fn is_sending(&self, to: Proc, request: u32, bytes: u64) -> bool {
-        self.transfers.find(request).is_some_and(|transfer| {
+    /// A send to process `to` that is under way, and has `bytes` bytes or more.
+    pub fn sending(&self, to: Proc, request: u32, bytes: u64) -> Option<&Transfer> {
+        self.transfers.find(request).filter(|transfer| {
             let fits = !transfer.done && bytes <= transfer.data.len() as u64;
             fits && matches!(transfer.side, Side::Send { to: peer, .. } if peer == to)
         })
@@ -286,12 +286,11 @@ mod tests {
         assert!(requests.is_published_for(3, request) && !requests.is_published_for(4, request));
         assert!(requests.receiving(3, request, 1).is_none(), "it is published");
         let send = requests.start_send(3, Tuple { context: 0, source: 0, tag: 0 }, Data::none());
-        assert!(requests.is_sending(3, send, 0) && !requests.is_sending(3, send, 1));
-        assert!(
-            !requests.is_sending(4, send, 0) && !requests.is_sending(3, request, 0) && !requests.is_sending(3, 99, 0)
-        );
+        let sends = |requests: &Requests, to, request, bytes| requests.sending(to, request, bytes).is_some();
+        assert!(sends(&requests, 3, send, 0) && !sends(&requests, 3, send, 1));
+        assert!(!sends(&requests, 4, send, 0) && !sends(&requests, 3, request, 0) && !sends(&requests, 3, 99, 0));
         requests.complete(send);
-        assert!(!requests.is_sending(3, send, 0), "it is over");
+        assert!(!sends(&requests, 3, send, 0), "it is over");
     }
 
     #[test]

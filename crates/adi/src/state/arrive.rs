@@ -6,7 +6,7 @@ use crate::data::copy;
 use crate::packet::{Packet, Synchronous};
 use crate::parts::stream::Incoming;
 use crate::parts::unexpected::{Arrival, Body, SHORT};
-use crate::transfer::Side;
+use crate::transfer::{Side, Stage};
 use crate::{Data, Proc, Tuple};
 use tern_copy::{Source, Target, give_back};
 use tern_counters as counters;
@@ -58,7 +58,7 @@ impl State {
                 self.absorb(request, &bytes, Source::Any);
                 if (bytes.len() as u64) < size {
                     // Only one message of a peer is on its way in pieces, so it is this one.
-                    self.stream.expect_rest(from, Incoming::Transfer(request));
+                    self.expect_rest(from, request);
                 }
                 if let Some(sender) = sync {
                     self.acknowledge(from, request, sender);
@@ -91,6 +91,12 @@ impl State {
     pub(super) fn acknowledge(&mut self, from: Proc, request: u32, sender: Synchronous) {
         self.note_mark(request, sender.mark);
         self.control(from, Packet::Ack { sender: sender.request });
+    }
+
+    /// `Ack`: a receive has matched synchronous send `request`.
+    fn ack(&mut self, request: u32) {
+        self.requests.get_mut(request).stage = Stage::Unnamed;
+        self.advance_send(request, true, false);
     }
 
     /// Puts the mark of a message into the status of the receive that it has matched, which may be gone.
@@ -175,7 +181,7 @@ impl State {
             } else {
                 self.begin(request, from, &tuple, size);
                 self.absorb(request, payload, self.payload);
-                self.stream.expect_rest(from, Incoming::Transfer(request));
+                self.expect_rest(from, request);
                 if !preferred {
                     self.end_awaited(from, false);
                 }
@@ -210,10 +216,16 @@ impl State {
         }
     }
 
+    /// The rest of an eager message of process `from` belongs to receive `request`.
+    pub(super) fn expect_rest(&mut self, from: Proc, request: u32) {
+        self.requests.get_mut(request).stage = Stage::Eager;
+        self.stream.expect_rest(from, Incoming::Transfer(request));
+    }
+
     fn more(&mut self, from: Proc, header: &Header, payload: &[u8]) {
         let len = payload.len();
         match self.stream.incoming(from) {
-            Incoming::Transfer(request) if self.requests.receiving(from, request, len).is_some() => {
+            Incoming::Transfer(request) if self.receiving(from, request, len, &Packet::More).is_some() => {
                 self.absorb(request, payload, self.payload);
             }
             Incoming::Arrival(arrival) if self.unexpected.misses(from, arrival, len) => {
@@ -246,7 +258,7 @@ impl Sink for State {
             Packet::Ats { sender } => self.ats(from, sender),
             Packet::AtsKept { sender } => self.ats_kept(from, sender),
             Packet::AtsUnconfirmed { sender } => self.ats_unconfirmed(sender),
-            Packet::Ack { sender } => self.advance_send(sender, true, false),
+            Packet::Ack { sender } => self.ack(sender),
             Packet::Cancel { tuple, sender } => self.give_back(from, tuple, sender),
             Packet::Cancelled { sender, success: true } => self.cancelled(sender),
             Packet::Cancelled { success: false, .. } => {}

@@ -20,7 +20,10 @@ impl State {
                 }
             }
             Cancellation::Own(tuple) => self.cancel_own(request, tuple),
-            Cancellation::Ask(to, tuple) => self.control(to, Packet::Cancel { tuple, sender: request }),
+            Cancellation::Ask(to, tuple) => {
+                self.requests.get_mut(request).asked_back = true;
+                self.control(to, Packet::Cancel { tuple, sender: request });
+            }
         }
     }
 

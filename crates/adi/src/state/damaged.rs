@@ -3,11 +3,37 @@
 
 use super::State;
 use crate::packet::Packet;
+use crate::transfer::{Stage, Transfer};
 use crate::{Damaged, Proc};
 use tern_mcm::{Header, Memory};
 
 /// No memory is longer, in bytes.
 const LONGEST: u64 = isize::MAX as u64;
+
+/// The stages of a transfer in which a packet may name it.
+fn stages(packet: &Packet) -> &'static [Stage] {
+    use Stage::*;
+    match packet {
+        Packet::Cts { .. } => &[Asked, AskedUnconfirmed, Misplaced],
+        Packet::Rtr { .. } | Packet::Join { .. } | Packet::Ats { .. } => &[Asked, AskedUnconfirmed],
+        Packet::AtsKept { .. } => &[Asked],
+        Packet::AtsUnconfirmed { .. } => &[AskedUnconfirmed],
+        Packet::Ack { .. } => &[Matching],
+        Packet::Cancelled { .. } => &[Matching, Asked, AskedUnconfirmed],
+        Packet::Data { .. } => &[Cleared, Invited],
+        Packet::Fin { .. } => &[Invited],
+        // The receive is known, and not by a number in the packet.
+        Packet::More => &[Eager],
+        // They name no transfer of who gets them, or only by the sender's number.
+        Packet::Eager { .. }
+        | Packet::Rts { .. }
+        | Packet::RtsConfirm { .. }
+        | Packet::Cancel { .. }
+        | Packet::Missing { .. }
+        | Packet::Full
+        | Packet::Room => &[],
+    }
+}
 
 impl State {
     /// Reports a packet of process `from`, with `len` bytes of payload; `why`: what is wrong with it.
@@ -30,7 +56,12 @@ impl State {
     fn flaw(&self, from: Proc, packet: &Packet, payload: &[u8]) -> Option<&'static str> {
         const NO_SEND: &str = "it names no send to its sender that is under way";
         const NO_RECEIVE: &str = "it names no receive that waits for so many bytes from its sender";
-        let sends = |request: u32, bytes: u64| (!self.requests.is_sending(from, request, bytes)).then_some(NO_SEND);
+        const NOT_NOW: &str = "what it says of a send cannot be said now";
+        let sends = |request: u32, bytes: u64| {
+            let Some(send) = self.requests.sending(from, request, bytes) else { return Some(NO_SEND) };
+            let unasked = matches!(packet, Packet::Cancelled { .. }) && !send.asked_back;
+            (unasked || !stages(packet).contains(&send.stage)).then_some(NOT_NOW)
+        };
         match *packet {
             Packet::Rts { size, .. } if size > LONGEST => Some("no message is that long"),
             Packet::Rts { size, .. } => flaw_of_memory(payload, |memory| memory.len == size),
@@ -46,10 +77,13 @@ impl State {
             | Packet::Cancelled { sender, success: true } => sends(sender, 0),
             Packet::Data { receiver, .. } => {
                 let waits = self.requests.is_published_for(from, receiver)
-                    || self.requests.receiving(from, receiver, payload.len()).is_some();
+                    || self.receiving(from, receiver, payload.len(), packet).is_some();
                 (!waits).then_some(NO_RECEIVE)
             }
-            Packet::Fin { receiver } => self.requests.receiving(from, receiver, 1).is_none().then_some(NO_RECEIVE),
+            Packet::Fin { receiver } => {
+                let waits = self.receiving(from, receiver, 1, packet).is_some_and(|(_, received)| received == 0);
+                (!waits).then_some(NO_RECEIVE)
+            }
             Packet::Eager { .. }
             | Packet::More
             | Packet::RtsConfirm { .. }
@@ -59,6 +93,15 @@ impl State {
             | Packet::Full
             | Packet::Room => None,
         }
+    }
+
+    /// [`crate::parts::Requests::receiving`], in a stage in which `packet` may come.
+    #[inline]
+    pub(super) fn receiving(
+        &self, from: Proc, request: u32, len: usize, packet: &Packet,
+    ) -> Option<(&Transfer, usize)> {
+        let found = self.requests.receiving(from, request, len);
+        found.filter(|(receive, _)| stages(packet).contains(&receive.stage))
     }
 
     /// What is wrong with the first packet of an eager message of `size` bytes that has `len` of them.

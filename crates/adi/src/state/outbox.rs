@@ -91,7 +91,8 @@ impl State {
                 gone.is_none().then_some(Outgoing::Located(header, memory))
             }
             Outgoing::Eager { request, first: Some(header), .. } if self.stream.is_full(to) => {
-                self.push(to, self.ask_instead(request, &header))
+                let asking = self.ask_instead(request, &header);
+                self.push(to, asking)
             }
             Outgoing::Eager { request, mut first, mut sent } => {
                 let data = self.requests.get(request).data.clone();

@@ -11,19 +11,23 @@ impl State {
     /// Where the payload of a packet belongs, `len` bytes, if its receive is known and has room for them in one run. An eager message
     /// matches its receive then.
     pub(super) fn place_payload(&mut self, from: Proc, header: &Header, len: usize) -> Option<Place> {
-        let request = match Packet::decode(header) {
-            Some(Packet::Eager { tuple, size, sync, preferred }) => {
+        let packet = Packet::decode(header)?;
+        let request = match packet {
+            Packet::Eager { tuple, size, sync, preferred } => {
                 self.match_ahead(from, &tuple, size, sync, preferred, len)?
             }
-            Some(Packet::More) => match self.stream.incoming(from) {
+            Packet::More => match self.stream.incoming(from) {
                 Incoming::Transfer(request) => request,
                 _ => return None,
             },
-            Some(Packet::Data { receiver, .. }) => receiver,
+            Packet::Data { receiver, .. } => receiver,
             _ => return None,
         };
         // One that is published, or that the packet names by mistake, has no place for it.
-        let (transfer, received) = self.requests.receiving(from, request, len)?;
+        let (transfer, received) = match packet {
+            Packet::Eager { .. } => self.requests.receiving(from, request, len),
+            _ => self.receiving(from, request, len, &packet),
+        }?;
         let at = room(&transfer.data, received, len)?;
         if received == 0 {
             self.learned.transfer();
@@ -48,7 +52,7 @@ impl State {
         let request = self.match_arrival(from, tuple)?;
         self.begin(request, from, tuple, size);
         if (len as u64) < size {
-            self.stream.expect_rest(from, Incoming::Transfer(request));
+            self.expect_rest(from, request);
         }
         self.note_packets(from, size, preferred);
         if let Some(sender) = sync {

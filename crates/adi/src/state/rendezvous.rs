@@ -22,6 +22,7 @@ use crate::packet::{Packet, RtsFlags, Synchronous};
 use crate::parts::stream::Outgoing;
 use crate::parts::unconfirmed::Confirmed;
 use crate::parts::unexpected::{Arrival, Body};
+use crate::transfer::Stage;
 use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Memory, News};
@@ -83,6 +84,7 @@ impl State {
         counters::SENT_RENDEZVOUS.add(1);
         counters::SENT_RENDEZVOUS_BYTES.add(size);
         let request = self.requests.start_send(to, tuple, data);
+        self.requests.get_mut(request).stage = if flags.unconfirmed { Stage::AskedUnconfirmed } else { Stage::Asked };
         self.rendezvous.keep_located(request, &memory);
         let memory = self.mcm.direct().map_or(memory, |direct| direct.named(to, memory));
         let sender = Synchronous { request, mark: self.call.mark };
@@ -114,10 +116,12 @@ impl State {
 
     /// `AtsUnconfirmed`: the receiver has copied it from where it was told.
     pub(super) fn ats_unconfirmed(&mut self, request: u32) {
-        if !self.unconfirmed.end_misplaced(request) {
+        if self.unconfirmed.end_misplaced(request) {
+            // It has copied from the wrong place, and will ask for packets when it hears of that.
+            self.requests.get_mut(request).stage = Stage::Misplaced;
+        } else {
             self.advance_send(request, true, true);
         }
-        // Else it has copied from the wrong place, and will ask for packets when it hears of that.
     }
 
     /// Tells the receiver of send `request` whether it was told the right place.
@@ -138,7 +142,10 @@ impl State {
         match self.unconfirmed.confirm(from, sender, right) {
             Confirmed::Nothing => {}
             Confirmed::Complete { receiver } => self.complete(receiver),
-            Confirmed::CopyAgain { receiver, bytes } => self.control(from, Packet::Cts { sender, receiver, bytes }),
+            Confirmed::CopyAgain { receiver, bytes } => {
+                self.requests.get_mut(receiver).stage = Stage::Cleared;
+                self.control(from, Packet::Cts { sender, receiver, bytes });
+            }
         }
     }
 
@@ -197,7 +204,10 @@ impl State {
             // It was asked for since much is kept here, and is complete.
             return self.control(from, Packet::Ats { sender });
         }
-        self.requests.get_mut(request).expect_bytes(bytes as usize);
+        let receive = self.requests.get_mut(request);
+        receive.expect_bytes(bytes as usize);
+        // Until one of the plans tells its number to the sender.
+        receive.stage = Stage::Unnamed;
         let wanted = Wanted { request, from, sender, bytes, source: self.unconfirmed.source_of(from, sender, told) };
         let facts = RndvFacts {
             bytes: bytes as usize,

@@ -6,6 +6,7 @@ use crate::packet::{Packet, RtsFlags, Synchronous};
 use crate::parts::call::Exchanges;
 use crate::parts::stream::{Outgoing, PIECE};
 use crate::parts::unexpected::{Arrival, Body};
+use crate::transfer::Stage;
 use crate::{Data, Proc, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
@@ -137,7 +138,9 @@ impl State {
         let size = data.len();
         let request = self.requests.start_send(to, tuple, data);
         count_eager(size);
-        self.requests.get_mut(request).set_missing(true, true);
+        let send = self.requests.get_mut(request);
+        send.set_missing(true, true);
+        send.stage = Stage::Matching;
         let sync = Some(Synchronous { request, mark: self.call.mark });
         let packet = Packet::Eager { tuple, size: size as u64, sync, preferred };
         self.stream.queue(to, Outgoing::Eager { request, first: Some(packet.encode()), sent: 0 });

@@ -4,6 +4,7 @@ use super::State;
 use crate::Proc;
 use crate::packet::{Packet, RtsFlags, Synchronous};
 use crate::parts::stream::Outgoing;
+use crate::transfer::Stage;
 use std::ops::Range;
 use tern_counters as counters;
 use tern_mcm::{Header, Memory, lock};
@@ -42,10 +43,11 @@ impl State {
     }
 
     /// A request to send in place of a message that waits in the outbox, and of which nothing has gone.
-    pub(super) fn ask_instead(&self, request: u32, header: &Header) -> Outgoing {
+    pub(super) fn ask_instead(&mut self, request: u32, header: &Header) -> Outgoing {
         let Some(Packet::Eager { tuple, size, sync, .. }) = Packet::decode(header) else {
             unreachable!("a message begins with its tuple")
         };
+        self.requests.get_mut(request).stage = Stage::Asked;
         let sender = sync.unwrap_or(Synchronous { request, mark: 0 });
         let packet = Packet::Rts { tuple, size, sender, flags: RtsFlags::default() };
         Outgoing::Located(packet.encode(), Memory::opaque(size as usize))

@@ -11,19 +11,19 @@ use tern_adi::{Adi, Damaged, Pattern, Request, SendMode, Sent, Tuple};
 use tern_device::{Header, Memory};
 
 // The kinds, as they are on the wire.
-const EAGER: u64 = 1;
-const MORE: u64 = 2;
-const RTS: u64 = 3;
-const CTS: u64 = 4;
-const DATA: u64 = 5;
-const ACK: u64 = 6;
-const CANCELLED: u64 = 8;
-const RTR: u64 = 9;
-const FIN: u64 = 10;
-const JOIN: u64 = 11;
-const ATS: u64 = 16;
-const ATS_KEPT: u64 = 17;
-const ATS_UNCONFIRMED: u64 = 18;
+pub const EAGER: u64 = 1;
+pub const MORE: u64 = 2;
+pub const RTS: u64 = 3;
+pub const CTS: u64 = 4;
+pub const DATA: u64 = 5;
+pub const ACK: u64 = 6;
+pub const CANCELLED: u64 = 8;
+pub const RTR: u64 = 9;
+pub const FIN: u64 = 10;
+pub const JOIN: u64 = 11;
+pub const ATS: u64 = 16;
+pub const ATS_KEPT: u64 = 17;
+pub const ATS_UNCONFIRMED: u64 = 18;
 
 /// Bytes of the send that waits to be answered, beyond the eager limit, and of the receive that waits for its message.
 const SENT: usize = 40;
@@ -41,7 +41,7 @@ struct Scene {
     receive: Request,
 }
 
-fn number(request: Request) -> u64 {
+pub fn number(request: Request) -> u64 {
     let text = format!("{request:?}");
     text.trim_matches(|c: char| !c.is_ascii_digit()).parse().expect("the number of a request")
 }

@@ -4,6 +4,7 @@
 use crate::Proc;
 use crate::packet::Packet;
 use crate::state::State;
+use crate::transfer::Stage;
 use tern_mcm::Pull;
 
 impl State {
@@ -24,7 +25,7 @@ impl State {
                 let header = Packet::Join { sender: request, number }.encode();
                 self.report_damaged(from, &header, 0, "no copy has that number");
             }
-            Pull::Pending | Pull::Unordered | Pull::Joint(_) => {}
+            Pull::Pending | Pull::Unordered | Pull::Joint(_) => self.requests.get_mut(request).stage = Stage::Unnamed,
         }
     }
 }

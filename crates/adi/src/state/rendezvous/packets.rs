@@ -5,7 +5,7 @@ use crate::Proc;
 use crate::packet::Packet;
 use crate::parts::stream::Bulk;
 use crate::state::State;
-use crate::transfer::Side;
+use crate::transfer::{Side, Stage};
 use tern_counters as counters;
 
 impl State {
@@ -14,6 +14,7 @@ impl State {
         let &Wanted { request, from, sender, bytes, .. } = wanted;
         self.learned.transfer();
         self.unconfirmed.forget(from, sender);
+        self.requests.get_mut(request).stage = Stage::Cleared;
         self.control(from, Packet::Cts { sender, receiver: request, bytes });
         true
     }
@@ -21,6 +22,7 @@ impl State {
     /// `Cts`: the receiver wants `bytes` bytes in packets.
     pub(in crate::state) fn cts(&mut self, from: Proc, request: u32, receiver: u32, bytes: u64) {
         self.unconfirmed.end_misplaced(request);
+        self.requests.get_mut(request).stage = Stage::Unnamed;
         self.stream.queue_bulk(from, Bulk { request, receiver, sent: 0, end: bytes as usize });
     }
 
@@ -34,7 +36,9 @@ impl State {
             counters::PUBLISHED_PACKETS.add(1);
             self.claimed(request, size, false);
             let room = self.requests.get(request).data.len();
-            self.requests.get_mut(request).expect_bytes(room.min(size as usize));
+            let receive = self.requests.get_mut(request);
+            receive.expect_bytes(room.min(size as usize));
+            receive.stage = Stage::Cleared;
         }
         self.absorb(request, payload, self.payload);
     }

@@ -6,6 +6,7 @@ use crate::packet::Packet;
 use crate::parts::rendezvous::Fin;
 use crate::parts::stream::Outgoing;
 use crate::state::State;
+use crate::transfer::Stage;
 use tern_mcm::{Memory, Pull};
 
 impl State {
@@ -18,6 +19,7 @@ impl State {
         if target.key == 0 || target.is_opaque() {
             return false;
         }
+        self.requests.get_mut(request).stage = Stage::Invited;
         let header = Packet::Rtr { sender, receiver: request, bytes }.encode();
         self.stream.queue(from, Outgoing::Located(header, target));
         self.flush(from);
@@ -34,6 +36,7 @@ impl State {
         if pushed == Pull::No {
             return self.cts(from, request, receiver, bytes);
         }
+        self.requests.get_mut(request).stage = Stage::Unnamed;
         if pushed == Pull::Unordered {
             self.rendezvous.start_put(request, Fin { to: from, receiver });
             return;
