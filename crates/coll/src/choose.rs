@@ -190,10 +190,12 @@ pub fn fits(collective: Collective, algorithm: Algorithm, shape: Shape) -> bool 
 
 /// The algorithm that the user forces, where it can do the job, else the cheapest.
 pub fn choose_with(selection: &Selection, collective: Collective, shape: Shape) -> Algorithm {
-    selection
-        .forced(collective)
-        .filter(|&algorithm| fits(collective, algorithm, shape))
-        .unwrap_or_else(|| choose(collective, shape))
+    let forced = selection.forced(collective).filter(|&algorithm| fits(collective, algorithm, shape));
+    forced.unwrap_or_else(|| match choose(collective, shape) {
+        // Each segment that is passed on costs a change of processes.
+        Algorithm::Chain if selection.crowded => Algorithm::Region,
+        other => other,
+    })
 }
 
 /// Algorithms that the user forces: the setting TERN_COLL, `bcast=binomial,allreduce=ring`.
@@ -202,11 +204,13 @@ pub struct Selection {
     forced: [Option<Algorithm>; Collective::ALL.len()],
     /// Shortest block that a schedule moves by a region. All members must have the same.
     pub regions_from: usize,
+    /// See [`Selection::on_one_node`].
+    pub(crate) crowded: bool,
 }
 
 impl Default for Selection {
     fn default() -> Selection {
-        Selection { forced: [None; Collective::ALL.len()], regions_from: REGIONS_FROM }
+        Selection { forced: [None; Collective::ALL.len()], regions_from: REGIONS_FROM, crowded: false }
     }
 }
 
@@ -263,6 +267,11 @@ impl Selection {
     /// Reads TERN_COLL, to tell the user what is wrong with it.
     pub fn check_settings() -> Result<Selection, SelectionError> {
         Selection::parse(tern_settings::COLL.get())
+    }
+
+    /// The same for members that are all on one node: `crowded` if they are more than it has cores. All must know alike.
+    pub fn on_one_node(self, crowded: bool) -> Selection {
+        Selection { crowded, ..self }
     }
 
     pub fn force(&mut self, collective: Collective, algorithm: Algorithm) {
@@ -350,6 +359,19 @@ mod tests {
         assert_eq!(choose_with(&selection, Collective::Allreduce, ordered), choose(Collective::Allreduce, ordered));
         let odd = Shape { processes: 5, ..shape };
         assert_eq!(choose_with(&selection, Collective::Allgather, odd), Algorithm::Bruck);
+    }
+
+    #[test]
+    fn crowded_members_pass_on_no_segments() {
+        let crowded = Selection { crowded: true, ..Selection::default() };
+        for shape in shapes() {
+            let usual = choose(Collective::Bcast, shape);
+            let expected = if usual == Algorithm::Chain { Algorithm::Region } else { usual };
+            assert_eq!(choose_with(&crowded, Collective::Bcast, shape), expected, "{shape:?}");
+        }
+        let forced = Selection { crowded: true, ..Selection::parse("bcast=chain").unwrap() };
+        let shape = Shape { processes: 4, bytes: 1 << 20, commutative: true };
+        assert_eq!(choose_with(&forced, Collective::Bcast, shape), Algorithm::Chain);
     }
 
     #[test]

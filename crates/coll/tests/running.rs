@@ -143,6 +143,21 @@ fn done_before_the_start_and_after_the_end() {
     assert!(!operation.advance(&network.port(1)), "a barrier cannot pass alone");
 }
 
+/// The root tells each of the three others of its region. They answer, and get the data in a message where they could not copy. No
+/// segment is passed on.
+#[test]
+fn a_long_broadcast_among_crowded_members_is_one_region() {
+    const LONG: usize = 300 << 10;
+    let byte = Type::basic(Basic::Byte);
+    let selection = Selection::default().on_one_node(true);
+    for (members, messages) in [(group(4, selection), 6..=9), (group(4, Selection::default()), 15..=15)] {
+        let mut buffers: Vec<Vec<u8>> = (0..4).map(|rank| vec![rank as u8; LONG]).collect();
+        let schedules = (0..4).map(|i| bcast(&members[i], &buffer_of(&mut buffers[i], &byte), Root::Rank(1))).collect();
+        assert!(messages.contains(&run(&members, schedules, 0)));
+        assert!(buffers.iter().flatten().all(|&byte| byte == 1));
+    }
+}
+
 /// All processes get the same bits, even from operations that promise more than they keep.
 #[test]
 fn allreduce_gives_the_same_bits_everywhere() {

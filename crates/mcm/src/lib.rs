@@ -458,6 +458,12 @@ impl Mcm {
         self.device().shares_core(peer)
     }
 
+    /// These processes are all of the own world and node, and more than it has cores: each of them finds the same.
+    pub fn crowds(&self, procs: &[u32]) -> bool {
+        let node = self.node(self.me);
+        procs.len() > self.cores as usize && procs.iter().all(|&proc| self.node(proc) == node)
+    }
+
     /// See [`Channel::ring`].
     #[inline]
     pub fn ring(&self, peer: u32) {

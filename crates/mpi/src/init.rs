@@ -13,6 +13,7 @@ use crate::stats;
 use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::{Adi, Rendezvous};
+use tern_coll::Selection;
 use tern_mcm::Mcm;
 
 /// Where the world model stands.
@@ -96,7 +97,9 @@ fn start() -> Result<Runtime> {
         Error::new(class, format!("{e}{remedy}"))
     })?;
     if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
-        let text = tern_coll::explain(&tern_coll::Selection::from_settings(), job.size as usize);
+        let world: Vec<u32> = (0..job.size).collect();
+        let selection = Selection::from_settings().on_one_node(mcm.crowds(&world));
+        let text = tern_coll::explain(&selection, world.len());
         let _ = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
     }
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);

@@ -41,6 +41,7 @@ pub(crate) fn group(b: &mut Builder, root: usize, buffer: &Buffer) {
     match b.pick(Collective::Bcast, bytes) {
         Algorithm::ScatterAllgather => through_bytes(b, root, buffer, scatter_allgather),
         Algorithm::Chain => through_bytes(b, root, buffer, chain),
+        Algorithm::Region => by_region(b, root, buffer.data()),
         _ => binomial(b, root, buffer.data()),
     }
 }

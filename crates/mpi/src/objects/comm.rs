@@ -11,7 +11,7 @@ use crate::runtime::runtime;
 use crate::scope::Errhandler;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use tern_coll::Peers;
+use tern_coll::{Peers, Selection};
 
 /// A communicator (MPI 5.0 section 7.2.2).
 pub struct Comm {
@@ -80,7 +80,9 @@ impl Comm {
     pub fn new(id: ContextId, local: Rc<Group>, remote: Option<Rc<Group>>, errhandler: Rc<Errhandler>) -> Comm {
         let rank = local.rank_of(runtime().me).expect("this process is in its local group");
         let others = remote.as_ref().map(|group| group.procs.clone());
-        let peers = Peers::new(id.collective(), rank as u32, local.procs.clone(), others, id.epoch());
+        let crowded = others.is_none() && runtime().adi.mcm().crowds(&local.procs);
+        let peers = Peers::new(id.collective(), rank as u32, local.procs.clone(), others, id.epoch())
+            .with_selection(Selection::from_settings().on_one_node(crowded));
         Comm {
             handle: Cell::new(MPI_COMM_NULL),
             context: id.point_to_point(),
