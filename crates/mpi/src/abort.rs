@@ -2,9 +2,30 @@
 
 use crate::runtime::installed;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Says `text`, ends every process of the job, and this one with exit code `code`.
+/// This process runs what the program has registered for its exit.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Says `text`, ends every process of the job, and this one with exit code `code`. Functions of atexit run first, and may call MPI: if one comes
+/// here again, the process ends at once.
 pub fn abort(code: i32, text: &str) -> ! {
+    tell(code, text);
+    // Relaxed: the other call that matters is this thread's own.
+    if ENDING.swap(true, Ordering::Relaxed) {
+        tern_node::end_process(code);
+    }
+    std::process::exit(code)
+}
+
+/// [`abort`] in the middle of a call, where the core's state is borrowed: functions of atexit do not run.
+pub fn abort_inside(code: i32, text: &str) -> ! {
+    tell(code, text);
+    tern_node::end_process(code)
+}
+
+/// Says `text`, and that the job ends with exit code `code`, to whoever ends it.
+fn tell(code: i32, text: &str) {
     let runtime = installed();
     let kept =
         runtime.is_some_and(|runtime| runtime.job.launch == tern_pmi::Launch::Foreign && runtime.job.control.is_some());
@@ -18,7 +39,6 @@ pub fn abort(code: i32, text: &str) -> ! {
         }
     }
     tern_pmi::foreign::abort(code);
-    std::process::exit(code)
 }
 
 /// From now on a panic says where it happened and in which rank, before it ends the process.

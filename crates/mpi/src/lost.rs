@@ -13,11 +13,11 @@ pub fn error(peer: Proc) -> Box<Error> {
     Error::new(MPI_ERR_PROC_ABORTED, sentence(peer, &why))
 }
 
-/// Ends the job: a packet has come that cannot be right.
+/// Ends the job: a packet has come that cannot be right. It comes while the engine is borrowed.
 #[cold]
 pub fn end_by_damage(damaged: &Damaged) {
     let remedy = "Its memory or the way from there is damaged, or its Tern is another version";
-    crate::abort::abort(MPI_ERR_OTHER, &format!("{} has sent {damaged}. {remedy}", who(damaged.from)));
+    crate::abort::abort_inside(MPI_ERR_OTHER, &format!("{} has sent {damaged}. {remedy}", who(damaged.from)));
 }
 
 fn who(peer: Proc) -> String {

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 
 pub use cgroup::Limits;
 pub use interfaces::{Interface, interfaces};
-pub use kernel::{keep_alive, random};
+pub use kernel::{end_process, keep_alive, random};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};
 pub use tern_maps::without_signals;
