@@ -37,6 +37,11 @@ impl Exposure {
             Exposure::Dynamic => 0,
         }
     }
+
+    /// The window allocates it.
+    pub(crate) fn is_allocated(&self) -> bool {
+        matches!(self, Exposure::Allocate { .. } | Exposure::Shared { .. })
+    }
 }
 
 /// Memory that this process has attached.
