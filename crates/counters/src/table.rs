@@ -182,8 +182,8 @@ counters! {
         RDMA_DIRECT_BYTES = "rdma_direct_bytes": Aggregate, "bytes", Tuner;
         /// Those of them that the sender had copied first.
         RDMA_DIRECT_COPIED = "rdma_direct_copied": Counter, "messages", Tuner;
-        /// Queues of a network card that were made for a tuple of communicator, source and tag, new ones for those that
-        /// held a receive which had got its message by another way among them.
+        /// Queues of a network card that were made for a tuple of communicator, source and tag. New ones count too, for those
+        /// that held a receive whose message had come by another way.
         TUPLE_QUEUES = "tuple_queues": Counter, "queues", Tuner;
         /// Such queues that were given up to make room for others.
         TUPLE_QUEUES_RETIRED = "tuple_queues_retired": Counter, "queues", Tuner;

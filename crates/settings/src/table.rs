@@ -229,9 +229,9 @@ settings! {
     EAGER_LIMIT: Option<u64> = "TERN_EAGER_LIMIT", "auto", 0..=1 << 30 => "sending";
 
     /// Bytes of memory for messages that came before their receives. When they take more, their senders have to ask before they
-    /// send on, so that a standard send may wait for its receive, until half of it is free again. A message counts 128 bytes
-    /// beside its own. `auto`: 64 MiB, doubled as often as they are reached and as much again is free for each rank of the
-    /// machine in half of the memory that the machine, the control groups and ulimit -v leave by then.
+    /// send on, until half of it is free again. A standard send may then wait for its receive. A message counts 128 bytes
+    /// beside its own. `auto`: 64 MiB, doubled whenever they are reached and as much again is free for each rank of the
+    /// machine. Free is half of the memory that the machine, the control groups and ulimit -v leave by then.
     UNEXPECTED: Option<u64> = "TERN_UNEXPECTED", "auto", 0..=1 << 50 => "receiving";
 
     /// How messages above the eager limit travel to another node. Where the way asked for is not possible,
@@ -374,11 +374,11 @@ settings! {
     /// docs/policy.md says what each of them does. TERN_EXPLAIN lists them.
     POLICY: OffRules = "TERN_POLICY", "" => "policy", Job;
 
-    /// Whether private memory of malloc's that is sent from or received into often becomes shared
-    /// memory in place, so that other processes of the node copy from and to it without the
-    /// kernel's help. `auto`: where it pays, in processes with one thread whose programs cannot
-    /// tell. `always`: at the first use, and also in programs that call madvise or the like, where
-    /// the user must know that they do not call it with MADV_DONTNEED on memory of malloc's.
+    /// Whether private memory of malloc's that messages use often becomes shared memory in place. Other
+    /// processes of the node then copy from and to it without the kernel's help. `auto`: where it pays,
+    /// in processes with one thread whose programs cannot tell. `always`: at the first use, and also in
+    /// programs that call madvise or the like. The user must then know that they do not call it with
+    /// MADV_DONTNEED on memory of malloc's.
     PROMOTE: Promote = "TERN_PROMOTE", "auto" => "promotion";
 
     /// Whether the kernel tells of promoted memory that the program unmaps (userfaultfd, where it is allowed), so that it need not be
@@ -416,9 +416,9 @@ settings! {
     /// ask for it.
     STATS: &'static str = "TERN_STATS", "off" => "general", Always;
 
-    /// A rank that has waited inside MPI for this long while nothing moved says what it waits for, and
-    /// mpiexec prints one picture of the whole job (also on SIGUSR1, which then is not passed on). `0`:
-    /// never.
+    /// A rank that has waited inside MPI for this long while nothing moved says what it waits for. Then
+    /// mpiexec prints one picture of the whole job. It does so on SIGUSR1 too, which is not passed on
+    /// then. `0`: never.
     STALL: Duration = "TERN_STALL", "0", 0..=100 * HOUR;
 
     /// Looks for mistakes of the program, at the price of speed: every send waits for its receive,

@@ -59,8 +59,8 @@ pub fn text(session: &Session) -> String {
     }
     let _ = write!(
         text,
-        "\nReckoned for a card: {CHANNEL} KiB that Tern keeps of a peer, {SEND_QUEUE:.0} KiB for the send queue of a queue pair (128 \
-         requests of 16 segments) and {CONTEXT} KiB that the card keeps of it. RC has a queue pair for each peer; XRC has, with \
+        "\nReckoned for a card. Tern keeps {CHANNEL} KiB of a peer. A send queue of a queue pair takes {SEND_QUEUE:.0} KiB (128 requests \
+         of 16 segments), and the card keeps {CONTEXT} KiB of it. RC has a queue pair for each peer; XRC has, with \
          {PER_NODE:.0} processes on a node, two for each node: one to send on and, on average, one to receive on, which needs no \
          send queue. Receive buffers come on top, 8.3 MiB however many peers there are.\n\n\
          | peers | RC, queue pairs | RC, MiB | XRC, queue pairs | XRC, MiB |\n|---|---|---|---|---|\n"

@@ -16,7 +16,7 @@ pub const FREQUENT: Experiment = Experiment {
             on them. *In any case* does without that, and registers a buffer at its first use.\n\n\
             - *Ping-pong* from the same buffers (MPI_Isend, MPI_Recv, MPI_Wait), half round trip. *Paper (Improving RDMA-based \
             MPI Eager Protocol for Frequently-used Buffers): up to 14 % at 8 KiB.* Tern cuts a message of 8 KiB in two packets, with \
-            and without frequent buffers, so that a part of the copies hides behind the first packet: what is left to save there is \
+            and without frequent buffers. A part of the copies hides behind the first packet: what is left to save there is \
             half a copy.\n\
             - *Spectrum*: 1000 buffers, of which buffer i is used i times; each message is answered. Time of a message with its \
             answer.\n\
