@@ -154,6 +154,10 @@ export TERN_COLL=bcast=region,gather=region,scatter=region
 kill_rank 4 regions 0 KILL 137
 kill_rank 4 regions 2 KILL 137
 unset TERN_COLL
+export TERN_POLICY=-copies,-mirror
+kill_rank 2 irregular 1 KILL 137
+kill_rank 4 irregular 0 KILL 137
+unset TERN_POLICY
 kill_rank 4 asleep 3 KILL 137
 kill_rank 2 computing 1 KILL 137
 kill_rank 16 short 9 KILL 137

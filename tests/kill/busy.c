@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONG = 8 << 20 };
+enum { LONG = 8 << 20, IRREGULAR = 512 };
 static char *out, *in;
 static int rank, size;
 
@@ -28,6 +28,20 @@ static void one_step(const char *way, int step)
         MPI_Sendrecv(out, LONG, MPI_BYTE, right, 0, in, LONG, MPI_BYTE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (!strcmp(way, "short")) {
         MPI_Sendrecv(out, 8, MPI_BYTE, right, 0, in, 8, MPI_BYTE, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (!strcmp(way, "irregular")) {
+        /* By regions of segments: most of the time one process is in the memory of another. */
+        static MPI_Datatype type = MPI_DATATYPE_NULL;
+        if (type == MPI_DATATYPE_NULL) {
+            MPI_Aint at[IRREGULAR];
+            int lengths[IRREGULAR];
+            for (int i = 0; i < IRREGULAR; i++) {
+                lengths[i] = LONG / IRREGULAR - 8 - i % 3;
+                at[i] = (MPI_Aint)i * (LONG / IRREGULAR) + i % 5;
+            }
+            MPI_Type_create_hindexed(IRREGULAR, lengths, at, MPI_BYTE, &type);
+            MPI_Type_commit(&type);
+        }
+        MPI_Sendrecv(out, 1, type, right, 0, in, 1, type, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else if (!strcmp(way, "collective")) {
         MPI_Allreduce(out, in, step % 2 ? 1 : 10000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         MPI_Barrier(MPI_COMM_WORLD);

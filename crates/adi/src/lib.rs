@@ -46,6 +46,7 @@ mod packet;
 mod parts;
 mod progress;
 mod receiving;
+mod segments;
 mod slab;
 mod state;
 mod transfer;

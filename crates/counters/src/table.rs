@@ -176,6 +176,10 @@ counters! {
         MODULE_MISSED = "module_missed": Counter, "copies", Tuner;
         /// Regions that this process declared to the module.
         MODULE_REGIONS = "module_regions": Counter, "regions", Tuner;
+        /// Messages that this process copied out of a region of segments: their datatypes are irregular.
+        SEGMENTS = "segments": Counter, "messages", Tuner;
+        /// Their bytes.
+        SEGMENTS_BYTES = "segments_bytes": Aggregate, "bytes", Tuner;
         /// Messages that a network card wrote into their published receive on another node.
         RDMA_DIRECT = "rdma_direct": Counter, "messages", Tuner;
         /// Their bytes.
@@ -294,6 +298,8 @@ counters! {
         POLICY_LOOK_AHEAD = "policy_look_ahead": Counter, "receives", Tuner;
         /// Times that the way of a message was not the one presumed to be better, in a trial or after it.
         POLICY_COPIES = "policy_copies": Counter, "times", Tuner;
+        /// Messages of irregular datatypes that went by regions of segments.
+        POLICY_SEGMENTS = "policy_segments": Counter, "messages", Tuner;
         /// Times that the way of a message was that by which the last one of its receiver came.
         POLICY_MIRROR = "policy_mirror": Counter, "times", Tuner;
         /// Receives that stayed unpublished since their sender has chosen packets before.

@@ -12,10 +12,10 @@ pub struct Key {
 }
 
 /// Where the bytes of one side of a transfer lie, as the peer can reach them: blocks at a stride,
-/// or one run, which is one block. All lengths are bytes.
+/// or one run, which is one block; or a region of segments, of which nothing but its name is told. All lengths are bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
-    /// Of the first byte, in its own process.
+    /// Of the first byte, in its own process; of a region of segments, of its lowest byte.
     pub address: u64,
     /// Bytes of data in all.
     pub len: u64,
@@ -25,10 +25,11 @@ pub struct Memory {
     pub stride: i64,
     /// Where `address` lies in the memory that all processes of the node share; 0: it is private.
     pub place: u64,
-    /// What a peer on another node shows to reach it (an rkey); 0: it is not registered.
+    /// What a peer on another node shows to reach it (an rkey), or the cookie of a region of segments, for a peer on this node; 0: it is neither
+    /// registered nor a region.
     pub key: u64,
-    /// The kernel module's name for the region that begins where this memory does ([`Memory::span`]) and has all of it, for a peer on
-    /// this node; 0: it has none.
+    /// The kernel module's name for the region that begins where this memory does ([`Memory::span`]) and has all of it, or for the region of the
+    /// same segments, for a peer on this node; 0: it has none.
     pub cookie: u64,
 }
 
@@ -43,9 +44,14 @@ impl Memory {
         Memory { len: len as u64, ..Memory::default() }
     }
 
-    /// Whether only its owner can make sense of it.
+    /// Whether only its owner can make sense of it by these words.
     pub fn is_opaque(&self) -> bool {
         self.block == 0
+    }
+
+    /// Whether it is a region of segments ([`crate::SingleCopy::open_region`]). Such memory is opaque too.
+    pub fn is_region(&self) -> bool {
+        self.block == 0 && self.key != 0
     }
 
     /// Whether it is one run.
@@ -205,6 +211,16 @@ mod tests {
                 memory.span();
             }
         }
+    }
+
+    #[test]
+    fn a_region_of_segments_is_opaque_and_has_a_cookie() {
+        let region = Memory { address: 1, key: 2, place: 3, cookie: 4, ..Memory::opaque(5) };
+        assert!(region.is_region() && region.is_opaque());
+        assert_eq!(Memory::decode(&region.encode()), Some(region));
+        assert!(
+            !Memory::opaque(5).is_region() && !Memory { key: 1, ..Memory::dense(std::ptr::dangling(), 5) }.is_region()
+        );
     }
 
     #[test]

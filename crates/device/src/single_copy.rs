@@ -1,6 +1,6 @@
 //! Single copies of messages (docs/parts/regions.md): memory is exposed to a peer for one transfer, and one side, or both, copy.
 
-use crate::{Memory, Purpose, SpeculativeAddress};
+use crate::{Memory, Purpose, Run, SpeculativeAddress};
 
 /// What became of an attempt to fetch a message ([`SingleCopy::pull`]), or to put it where it was asked for
 /// ([`SingleCopy::push`]).
@@ -35,7 +35,7 @@ pub trait SingleCopy {
         memory
     }
 
-    /// Says that the transfer is over for which [`SingleCopy::locate`] gave memory with a key.
+    /// Says that the transfer is over for which [`SingleCopy::locate`] gave memory with a key, or [`SingleCopy::open_region`] a region.
     fn release(&self, _memory: &Memory) {}
 
     /// The place that own dense memory had when that was last found out, without asking the kernel. Unless that is sure, a peer may be
@@ -70,6 +70,24 @@ pub trait SingleCopy {
     /// Has the kernel copy from the private memory of a sender that has asked to send into our own, both in one piece, at once; false
     /// when it cannot.
     fn fetch(&self, _peer: u32, _source: &Memory, _target: &Memory) -> bool {
+        false
+    }
+
+    /// Finds out where own memory lies of which `bytes` bytes are to be copied out of a region of segments by `peer`; `span` is all from the lowest
+    /// byte to the highest, in one run. Counts a use of it. `None`: the peer cannot copy from there.
+    fn locate_span(&self, _peer: u32, _span: &Memory, _bytes: u64, _quiet: bool) -> Option<Memory> {
+        None
+    }
+
+    /// Opens a region of own memory in these segments, none of which is empty, in the order of the message's bytes. `span`: see
+    /// [`SingleCopy::locate_span`]. The region has a cookie, by which `peer` may copy until [`SingleCopy::release`]. `None`: no more regions can be open.
+    fn open_region(&self, _peer: u32, _span: &Memory, _segments: &[Run]) -> Option<Memory> {
+        None
+    }
+
+    /// Copies the first bytes of a region of `peer`'s into own memory in these runs, at once. False when that is not possible, as by a cookie that names
+    /// no region of so many bytes; what is in the runs then means nothing.
+    fn copy_region(&self, _peer: u32, _region: &Memory, _target: &[Run]) -> bool {
         false
     }
 

@@ -50,6 +50,8 @@ pub enum Source {
     },
     /// In memory that a network card reaches.
     Registered,
+    /// In a region of segments of its sender's.
+    Segments,
 }
 
 /// What is known of a message before its first byte moves. Sizes are in bytes.
@@ -188,6 +190,10 @@ pub trait Look: Locate {
     fn tries(&mut self, along: Along, copied: Copied) -> bool;
     /// Whether the receiver waits in the library, and would have packets of this message although it is long.
     fn takes_packets(&mut self) -> bool;
+    /// Blocks of a message whose shape is too irregular for other single copies, or somewhat more; `None`: it has another shape.
+    fn irregular_blocks(&mut self) -> Option<u64>;
+    /// Whether the receiver can copy such a message out of a region of segments: the kernel may have to be asked where it lies.
+    fn suits_segments(&mut self) -> bool;
 }
 
 /// What a network offers for the memory of an eager message.

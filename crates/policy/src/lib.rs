@@ -54,6 +54,7 @@ mod rendezvous;
 mod round;
 mod rounds;
 pub mod rules;
+mod segments;
 mod send;
 mod streak;
 mod trial;
@@ -74,6 +75,7 @@ pub use receive::{RecvFacts, RecvLook, RecvPlan, fetches, receive, receive_locat
 pub use rendezvous::{RndvFacts, RndvPlan, rendezvous};
 pub use round::Round;
 pub use rounds::{Gauge, Kinds, Rounds, Trials};
+pub use segments::{MOST as MOST_SEGMENTS, is_coarse};
 pub use send::{Packets, SendPlan, ShortPath, Unmatched, aside, send};
 pub use streak::Streak;
 pub use trial::{JointTrial, Trial};

@@ -16,13 +16,16 @@ pub enum RndvPlan {
     Get,
     /// The sender puts them where the receiver says that they belong (RPUT).
     Put,
+    /// The receiver copies them out of a region of segments.
+    Segments,
     /// Both copy: the sender into packets, the receiver out of them.
     Packets,
 }
 
 impl RndvPlan {
     /// In the order in which they are tried.
-    const TRIED: [RndvPlan; 4] = [RndvPlan::Kernel, RndvPlan::Get, RndvPlan::Put, RndvPlan::Packets];
+    const TRIED: [RndvPlan; 5] =
+        [RndvPlan::Kernel, RndvPlan::Get, RndvPlan::Put, RndvPlan::Segments, RndvPlan::Packets];
 }
 
 /// What is known of a message that waits at its sender.
@@ -34,6 +37,8 @@ pub struct RndvFacts {
     pub source: Source,
     /// Where they belong, before anybody has asked whether it is shared or registered.
     pub target: Source,
+    /// They belong into few and long blocks ([`is_coarse`](crate::is_coarse)).
+    pub coarse: bool,
     /// The sender wants the kernel to copy.
     pub kernel: bool,
     /// By a network, the receiver may get the bytes.
@@ -46,12 +51,15 @@ pub struct RndvFacts {
 
 impl RndvFacts {
     fn allows(&self, plan: RndvPlan) -> bool {
+        let segments = self.source == Source::Segments;
         let reaches = self.single_copy && self.source != Source::Opaque;
         let registered = self.source == Source::Registered;
         match plan {
             RndvPlan::Empty => self.bytes == 0,
             RndvPlan::Packets => self.bytes > 0,
             _ if self.bytes == 0 || !reaches => false,
+            RndvPlan::Segments => segments && self.coarse,
+            _ if segments => false,
             RndvPlan::Kernel => self.kernel && matches!(self.target, Source::Private { dense: true }),
             RndvPlan::Get => self.target != Source::Opaque && (self.network_gets || !registered),
             RndvPlan::Put => registered && self.network_puts,
@@ -74,6 +82,7 @@ mod tests {
         bytes: 100_000,
         source: Source::Private { dense: true },
         target: Source::Private { dense: true },
+        coarse: true,
         kernel: false,
         network_gets: true,
         network_puts: true,
@@ -87,7 +96,7 @@ mod tests {
     #[test]
     fn packets_are_always_possible() {
         for bytes in [1, 100_000] {
-            for source in [Source::Opaque, Source::Registered, FACTS.source] {
+            for source in [Source::Opaque, Source::Registered, Source::Segments, FACTS.source] {
                 for target in [Source::Opaque, FACTS.target] {
                     for single_copy in [false, true] {
                         let plans = plans(RndvFacts { bytes, source, target, single_copy, ..FACTS });
@@ -109,6 +118,15 @@ mod tests {
         assert_eq!(plans(RndvFacts { source: Source::Opaque, kernel: true, ..FACTS }), [Packets]);
         let forced = RndvFacts { network_gets: false, network_puts: false, ..FACTS };
         assert_eq!(plans(forced), [Get, Packets], "TERN_RENDEZVOUS is for networks");
+    }
+
+    #[test]
+    fn out_of_a_region_the_receiver_copies_into_long_blocks() {
+        for target in [Source::Opaque, FACTS.target, Source::Private { dense: false }] {
+            let region = RndvFacts { source: Source::Segments, kernel: true, target, ..FACTS };
+            assert_eq!(plans(region), [Segments, Packets]);
+            assert_eq!(plans(RndvFacts { coarse: false, ..region }), [Packets]);
+        }
     }
 
     #[test]

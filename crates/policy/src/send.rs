@@ -6,6 +6,7 @@
 use crate::copies::{Along, Copied};
 use crate::deliver::{CopyMode, deliver};
 use crate::facts::{Aside, Caller, Facts, Likely, Look, Pattern, Readiness, Source, ZeroCopy, one_copy};
+use crate::segments;
 
 /// How a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum SendPlan {
     RndvGet(Unmatched),
     /// A request to send: the receiver has the kernel copy the bytes, alone (CMA).
     RndvKernel(Unmatched),
+    /// A request to send: the receiver copies the bytes out of a region of segments, without a look at published receives.
+    RndvSegments,
     /// A request to send: packets follow when the receiver is ready.
     RndvPackets,
 }
@@ -106,6 +109,9 @@ pub fn send(facts: &Facts, look: &mut impl Look) -> SendPlan {
     if facts.size < facts.direct_from {
         return aside(facts, &Source::Opaque.into(), look);
     }
+    if segments::asks(facts, look) {
+        return SendPlan::RndvSegments;
+    }
     match deliver(facts, look) {
         Ok(mode) => SendPlan::Deliver(mode),
         Err(place) => aside(facts, &place, look),
@@ -115,7 +121,7 @@ pub fn send(facts: &Facts, look: &mut impl Look) -> SendPlan {
 /// How a message goes that no published receive takes.
 pub fn aside(facts: &Facts, place: &Aside, look: &mut impl Look) -> SendPlan {
     let offer = match place.source {
-        Source::Opaque => Offer::Nothing,
+        Source::Opaque | Source::Segments => Offer::Nothing,
         Source::Shared { dense, sure } => of_shared(facts, place.offered, dense, sure, look),
         Source::Private { dense: true } if facts.standard => by_kernel(facts, look),
         Source::Private { .. } | Source::Registered => Offer::Memory,

@@ -170,6 +170,7 @@ choice! {
         Exchange = "exchange",
         LookAhead = "look-ahead",
         Copies = "copies",
+        Segments = "segments",
         Mirror = "mirror",
         LeaveChosen = "leave-chosen",
         PredictReady = "predict-ready",

@@ -52,6 +52,26 @@ impl<M: Calls> Declarations<M> {
         Memory { cookie: cookie.unwrap_or(0), ..*memory }
     }
 
+    /// Declares own memory in pieces, none of which is empty, as one region: its cookie; 0: the module does not take it.
+    pub fn declare(&self, segments: &[Run]) -> u64 {
+        self.table.borrow_mut().declare_segments(&self.module, segments).unwrap_or(0)
+    }
+
+    /// Copies the first bytes of the region that a peer has declared in pieces to own memory. False: it is to be copied in another way.
+    ///
+    /// # Safety
+    /// As for [`Module::read`].
+    pub unsafe fn read(&self, cookie: u64, own: &[Run]) -> bool {
+        let len = own.iter().map(|run| run.len).sum::<usize>();
+        // SAFETY: contract of this function.
+        let copied = cookie != 0 && unsafe { self.module.read(cookie, 0, own) } == Ok(len);
+        match copied {
+            true => counters::MODULE_BYTES.add(len as u64),
+            false => counters::MODULE_MISSED.add(1),
+        }
+        copied
+    }
+
     /// Declares private memory of this process for all peers, until [`Declarations::cover`]: the cookie of a region that begins at `start`
     /// and has all of it; 0: the module does not take it.
     pub fn expose(&self, start: u64, len: u64) -> u64 {

@@ -10,6 +10,7 @@ use crate::fork;
 use crate::memcheck;
 use crate::posted_receives::{Published, Stage};
 use crate::segment::Occupation;
+use crate::single_copy::By;
 use crate::state::Shm;
 use crate::transfers::Pending;
 use chunks::{copy_part, count_mapped};
@@ -19,7 +20,8 @@ use tern_device::{
     Delivery, Direction, Group, Key, Memory, Name, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose, Run,
     SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
-use tern_tune::{By, Placement, Transfer};
+use tern_settings::Mechanism;
+use tern_tune::{Placement, Transfer};
 
 /// Smallest transfer that pays for publishing.
 const THRESHOLD: usize = 8 << 10;
@@ -32,6 +34,16 @@ impl Shm {
         self.direct.count(peer);
         self.direct.access.expose(peer, slot, memory);
         fork::watch(self);
+    }
+
+    /// How memory in pieces goes from one process to another, as the user has asked for; it is `shared` as a whole or not. `None`: not in one copy.
+    fn way_to_region(&self, peer: u32, shared: bool) -> Option<By> {
+        let asked = self.direct.chooser.asked();
+        if shared && matches!(asked, Mechanism::Auto | Mechanism::Mapped) {
+            return Some(By::View);
+        }
+        let kernel = matches!(asked, Mechanism::Auto | Mechanism::Cma | Mechanism::Module) && self.copies(peer);
+        kernel.then_some(By::Kernel)
     }
 
     /// The receive that was published in a slot is so no more.
@@ -273,7 +285,7 @@ impl SingleCopy for Shm {
         match self.direct.chooser.pick(&situation) {
             Transfer::Mapped { by } => {
                 let Some(from) = self.direct.access.view(source) else { return Pull::No };
-                let both = by == By::Both && !situation.crowded;
+                let both = by == tern_tune::By::Both && !situation.crowded;
                 if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
                     return Pull::Joint(number);
                 }
@@ -285,7 +297,7 @@ impl SingleCopy for Shm {
                 Pull::Done
             }
             Transfer::Cma { by } => {
-                let both = by == By::Both && !situation.crowded;
+                let both = by == tern_tune::By::Both && !situation.crowded;
                 if let Some(number) = both.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
                     return Pull::Joint(number);
                 }
@@ -299,6 +311,29 @@ impl SingleCopy for Shm {
 
     fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
         self.copies(peer) && self.direct.access.read(peer, source, target)
+    }
+
+    fn locate_span(&self, peer: u32, span: &Memory, bytes: u64, quiet: bool) -> Option<Memory> {
+        if !self.is_home(peer) {
+            return None;
+        }
+        let located = self.direct.access.locate_span(span, bytes, quiet, self.placement(peer));
+        self.way_to_region(peer, located.place != 0).map(|_| located)
+    }
+
+    fn open_region(&self, peer: u32, span: &Memory, segments: &[Run]) -> Option<Memory> {
+        let open = || self.direct.access.open_region(self.segment.process(self.me), span, segments);
+        self.is_home(peer).then(open).flatten()
+    }
+
+    fn release(&self, memory: &Memory) {
+        self.direct.access.close_region(memory);
+    }
+
+    fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
+        let by = self.is_home(peer).then(|| self.way_to_region(peer, region.place != 0)).flatten();
+        let copied = |by| self.direct.access.copy_region(peer, self.segment.process(peer), by, region, target);
+        by.is_some_and(copied)
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {

@@ -28,7 +28,7 @@
 //!   (`liveness`).
 //! - **Trust.** Processes of a job trust each other (docs/security.md). Packets are checked above, by `tern_adi`.
 //!
-//! `ring`, `posted_receives` and `doorbell` have models under loom, which try all interleavings (`scripts/loom.sh`). The crate builds
+//! `ring`, `posted_receives`, `regions` and `doorbell` have models under loom, which try all interleavings (`scripts/loom.sh`). The crate builds
 //! only these then. docs/parts/messages.md and docs/parts/tuple-queues.md have the reasons.
 
 // The model checker builds the structures without the device around them.
@@ -36,6 +36,7 @@
 
 mod doorbell;
 mod posted_receives;
+mod regions;
 mod ring;
 mod sync;
 

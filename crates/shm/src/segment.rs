@@ -68,6 +68,8 @@ pub struct Process {
     beacon: [AtomicU64; 3],
     /// In a segment between jobs: how far it is, as a [`crate::liveness::Stage`].
     pub stage: AtomicU32,
+    /// Place of its table of regions ([`crate::regions`]); 0 before it has one.
+    regions: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Process>() <= PAGE);
@@ -113,6 +115,18 @@ impl Process {
         let nonce = self.beacon[2].load(Ordering::Acquire);
         let [address, cookie] = [0, 1].map(|at| self.beacon[at].load(Ordering::Relaxed));
         (nonce != 0).then(|| Introduction { pid: self.pid.load(Ordering::Relaxed), address, nonce, cookie })
+    }
+
+    /// Says where the table of the process's regions lies, which are all closed.
+    pub fn tell_regions(&self, place: u64) {
+        // Release: pairs with the acquire in `regions`.
+        self.regions.store(place, Ordering::Release);
+    }
+
+    /// Where its table of regions lies; `None` before it has one.
+    pub fn regions(&self) -> Option<u64> {
+        // Acquire: pairs with the release in `tell_regions`.
+        Some(self.regions.load(Ordering::Acquire)).filter(|&place| place != 0)
     }
 
     // Relaxed, both: a hint for the choice of who copies; nothing depends on it.

@@ -2,10 +2,14 @@
 //! kernel.
 
 mod kernel;
+mod segments;
+
+pub use self::segments::By;
 
 use self::kernel::Kernel;
 use crate::declared::Declarations;
 use crate::memcheck;
+use crate::regions::Regions;
 use crate::segment::{Node, Segment};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -78,6 +82,8 @@ pub struct RegionAccess {
     beacon: Box<Beacon>,
     /// With TERN_MECHANISM=module, where the module is there.
     declarations: Option<Declarations>,
+    /// Own memory in pieces, of messages.
+    regions: Regions,
     /// What all processes of the node share.
     node: *const Node,
 }
@@ -126,6 +132,7 @@ impl RegionAccess {
             kernel: vec![Cell::new(Kernel::Untried); segment.geometry.processes as usize],
             beacon,
             declarations,
+            regions: Regions::default(),
             node: segment.node(),
         })
     }
@@ -140,11 +147,16 @@ impl RegionAccess {
     pub fn locate(&self, memory: Memory, quiet: bool, purpose: Purpose, placement: Placement) -> Memory {
         let (low, len) = memory.span();
         let start = memory.address.wrapping_add_signed(low) as *const u8;
-        let place = self.heap.place(start, len as usize).or_else(|| {
-            self.exposed.quiet.set(quiet);
-            self.promoter.borrow_mut().used_for(start, len as usize, memory.len as usize, way(placement, purpose))
-        });
+        let place = self.place(start, len, memory.len, quiet, way(placement, purpose));
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
+    }
+
+    /// Where own memory lies of which `moved` bytes are used, which is counted.
+    fn place(&self, start: *const u8, len: u64, moved: u64, quiet: bool, way: usize) -> Option<Place> {
+        self.heap.place(start, len as usize).or_else(|| {
+            self.exposed.quiet.set(quiet);
+            self.promoter.borrow_mut().used_for(start, len as usize, moved as usize, way)
+        })
     }
 
     /// Own memory with the name that the kernel module gives it, where that copies.

@@ -13,6 +13,7 @@ use tern_policy::{
 pub(super) fn source(memory: &Memory, sure: bool) -> Source {
     let dense = memory.is_dense();
     match memory {
+        _ if memory.is_region() => Source::Segments,
         _ if memory.is_opaque() => Source::Opaque,
         Memory { key: 1.., .. } => Source::Registered,
         Memory { place: 1.., .. } => Source::Shared { dense, sure },
@@ -29,11 +30,13 @@ pub(super) struct Sending<'a> {
     /// Where its message lies, once that was found out, and whether that is sure.
     found: Option<(Memory, bool)>,
     speculative: Option<(Memory, bool)>,
+    /// All memory from its lowest byte to its highest, once it was found out that a peer can copy from there.
+    pub span: Option<Memory>,
 }
 
 impl<'a> Sending<'a> {
     pub fn new(state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data) -> Sending<'a> {
-        Sending { state, to, tuple, data, found: None, speculative: None }
+        Sending { state, to, tuple, data, found: None, speculative: None, span: None }
     }
 
     /// That of a message that was located.
@@ -138,6 +141,17 @@ impl Look for Sending<'_> {
     fn takes_packets(&mut self) -> bool {
         let len = self.data.len();
         self.state.suits_packets(self.to, len, false) && self.direct().is_waiting(self.to, len)
+    }
+
+    fn irregular_blocks(&mut self) -> Option<u64> {
+        self.data.irregular_blocks()
+    }
+
+    fn suits_segments(&mut self) -> bool {
+        let quiet = self.state.requests.is_quiet(0);
+        let locate = |span: Memory| self.direct().locate_span(self.to, &span, self.data.len() as u64, quiet);
+        self.span = self.data.span().and_then(locate);
+        self.span.is_some()
     }
 }
 

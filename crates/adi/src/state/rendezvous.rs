@@ -6,6 +6,7 @@
 //! | `Get`, with help | both, if the sender waits in the library | `Join` | `joint` |
 //! | `Kernel` | the kernel for the receiver (CMA) | `Ats` | `kernel` |
 //! | `Put` | the sender, to where the receiver says that they belong (RPUT) | `Rtr`, `Fin` | `put` |
+//! | `Segments` | the receiver, out of a region of segments of which the request has told the cookie | `Ats` | `segments` |
 //! | `Packets` | both copy | `Cts`, `Data`... | `packets` |
 //!
 //! The receiver tries the plans of [`tern_policy::rendezvous`] in their order, until one is possible.
@@ -15,6 +16,7 @@ mod joint;
 mod kernel;
 mod packets;
 mod put;
+mod segments;
 
 use super::State;
 use super::facts::source;
@@ -157,7 +159,7 @@ impl State {
             self.unconfirmed.expect(from, sender.request);
         }
         let source = Memory::decode(words).unwrap_or(Memory::opaque(size as usize));
-        let once = flags.cma_get || source.place != 0;
+        let once = flags.cma_get || source.place != 0 || source.is_region();
         if once || source.is_opaque() {
             self.learned.note_way(from, size as usize, if once { Way::Once } else { Way::Packets });
         }
@@ -209,10 +211,12 @@ impl State {
         // Until one of the plans tells its number to the sender.
         receive.stage = Stage::Unnamed;
         let wanted = Wanted { request, from, sender, bytes, source: self.unconfirmed.source_of(from, sender, told) };
+        let data = &self.requests.get(request).data;
         let facts = RndvFacts {
             bytes: bytes as usize,
             source: source(&wanted.source, true),
-            target: source(&self.requests.get(request).data.memory(), true),
+            target: source(&data.memory(), true),
+            coarse: policy::is_coarse(data.len(), data.block_count()),
             kernel: cma_get,
             network_gets: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rget),
             network_puts: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rput),
@@ -223,6 +227,7 @@ impl State {
             RndvPlan::Kernel => self.get_by_kernel(&wanted),
             RndvPlan::Get => self.get(&wanted),
             RndvPlan::Put => self.invite(&wanted),
+            RndvPlan::Segments => self.copy_region(&wanted),
             RndvPlan::Packets => self.clear_to_send(&wanted),
         });
         debug_assert!(done, "packets are always possible");

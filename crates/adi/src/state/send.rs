@@ -92,6 +92,7 @@ impl State {
         let mut sending = Sending::new(self, to, &tuple, &data);
         let mut plan = policy::send(&facts, &mut sending);
         let (mut memory, mut sure) = sending.found();
+        let span = sending.span;
         if let SendPlan::Deliver(copy) = plan {
             if let Some(sent) = self.send_direct(to, &tuple, &data, &memory, waits, copy) {
                 return sent;
@@ -110,6 +111,11 @@ impl State {
             }
             SendPlan::EagerZeroCopy(packets) => return self.send_zero_copy(to, tuple, data, packets),
             SendPlan::RndvGet(unmatched) | SendPlan::RndvKernel(unmatched) => unmatched,
+            SendPlan::RndvSegments => {
+                let region = span.and_then(|span| self.open_region(to, &data, &span));
+                (memory, sure) = (region.unwrap_or(Memory::opaque(data.len())), true);
+                Unmatched::Waits
+            }
             SendPlan::RndvPackets | SendPlan::Deliver(_) => {
                 memory = Memory::opaque(data.len());
                 Unmatched::Waits

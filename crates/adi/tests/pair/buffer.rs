@@ -15,6 +15,16 @@ fn stride(len: usize) -> usize {
     [5, 67][len / BLOCK % 2]
 }
 
+/// Data with gaps from this length on lies in long blocks, which are irregular.
+pub const LONG: usize = 64 << 10;
+/// Bytes of each of these but the last.
+const LONG_BLOCK: usize = 3000;
+
+/// Where such a block begins.
+fn long_block(number: usize) -> usize {
+    number * (LONG_BLOCK + 8) + number % 3 * 2
+}
+
 /// Memory for `len` bytes of data, dense or with gaps between them.
 pub struct Buffer {
     memory: Box<[u8]>,
@@ -27,6 +37,13 @@ fn layout_with_gaps(stride: usize) -> Rc<Type> {
     Type::resized(0, stride as i64, &block).unwrap()
 }
 
+fn layout_of_long_blocks(len: usize) -> Rc<Type> {
+    let blocks = 0..len.div_ceil(LONG_BLOCK);
+    let lengths: Vec<i64> = blocks.clone().map(|at| LONG_BLOCK.min(len - at * LONG_BLOCK) as i64).collect();
+    let displacements: Vec<i64> = blocks.map(|at| long_block(at) as i64).collect();
+    Type::hindexed(&lengths, &displacements, &Type::basic(Basic::Byte)).unwrap()
+}
+
 /// A length as [`Buffer`] rounds it.
 pub fn whole(len: usize, gaps: bool) -> usize {
     if gaps { len.next_multiple_of(BLOCK) } else { len }
@@ -36,7 +53,11 @@ impl Buffer {
     /// Data with gaps has a multiple of three bytes: `len` is rounded up.
     pub fn new(len: usize, gaps: bool) -> Buffer {
         let len = whole(len, gaps);
-        let size = if gaps { len / BLOCK * stride(len) } else { len };
+        let size = match gaps {
+            true if len >= LONG => long_block(len.div_ceil(LONG_BLOCK)),
+            true => len / BLOCK * stride(len),
+            false => len,
+        };
         Buffer { memory: vec![UNTOUCHED; size].into(), len, gaps }
     }
 
@@ -50,7 +71,11 @@ impl Buffer {
     }
 
     fn place(&self, at: usize) -> usize {
-        if self.gaps { at / BLOCK * stride(self.len) + at % BLOCK } else { at }
+        match self.gaps {
+            true if self.len >= LONG => long_block(at / LONG_BLOCK) + at % LONG_BLOCK,
+            true => at / BLOCK * stride(self.len) + at % BLOCK,
+            false => at,
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -59,7 +84,9 @@ impl Buffer {
 
     pub fn data(&mut self) -> Data {
         let base = self.memory.as_mut_ptr();
-        if self.gaps {
+        if self.gaps && self.len >= LONG {
+            Data::new(base, 1, &layout_of_long_blocks(self.len))
+        } else if self.gaps {
             Data::new(base, (self.len / BLOCK) as i64, &layout_with_gaps(stride(self.len)))
         } else {
             Data::Bytes(base, self.len)

@@ -3,10 +3,10 @@
 
 use crate::network::Port;
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use tern_device::{
-    Delivery, Key, Memory, Outgoing, Pair, PairFacts, Pull, Recall, SharedMemory, SingleCopy, Sink, SpeculativeAddress,
-    TupleQueue,
+    Delivery, Key, Memory, Outgoing, Pair, PairFacts, Pull, Recall, Run, SharedMemory, SingleCopy, Sink,
+    SpeculativeAddress, TupleQueue,
 };
 use tern_settings::Mechanism;
 
@@ -25,6 +25,10 @@ thread_local! {
     pub static ABSENT: Cell<bool> = const { Cell::new(false) };
     /// Questions about pairs.
     static ASKED: Cell<u32> = const { Cell::new(0) };
+    /// Segments of the regions that are open, by cookie.
+    static REGIONS: RefCell<HashMap<u64, Vec<Run>>> = RefCell::default();
+    /// Messages that were copied out of regions.
+    pub static COPIED: Cell<u32> = const { Cell::new(0) };
     /// Keys that were given for memory and are not released, and the last one.
     static KEYS: RefCell<(HashSet<u64>, u64)> = RefCell::default();
 }
@@ -32,6 +36,14 @@ thread_local! {
 /// How many keys are not released.
 pub fn keys() -> usize {
     KEYS.with_borrow(|(live, _)| live.len())
+}
+
+fn new_key() -> u64 {
+    KEYS.with_borrow_mut(|(live, last)| {
+        *last += 1;
+        live.insert(*last);
+        *last
+    })
 }
 
 /// A world begins.
@@ -327,16 +339,14 @@ impl SingleCopy for Port {
         if memory.is_opaque() || self.chance(3) {
             return memory;
         }
-        KEYS.with_borrow_mut(|(live, last)| {
-            *last += 1;
-            live.insert(*last);
-            Memory { key: *last, ..memory }
-        })
+        Memory { key: new_key(), ..memory }
     }
 
     fn release(&self, memory: &Memory) {
         let live = KEYS.with_borrow_mut(|(live, _)| live.remove(&memory.key));
         assert!(live, "released twice, or without a key");
+        let region = REGIONS.with_borrow_mut(|regions| regions.remove(&memory.key));
+        assert_eq!(region.is_some(), memory.is_region());
     }
 
     fn speculative_address(&self, memory: &Memory) -> Option<SpeculativeAddress> {
@@ -377,6 +387,42 @@ impl SingleCopy for Port {
             board.pulls.push(fetch);
             number.map_or(Pull::Pending, Pull::Joint)
         })
+    }
+
+    fn locate_span(&self, _peer: u32, span: &Memory, bytes: u64, _quiet: bool) -> Option<Memory> {
+        assert!(span.is_dense() && bytes > 0);
+        (!self.chance(4)).then_some(*span)
+    }
+
+    fn open_region(&self, _peer: u32, span: &Memory, segments: &[Run]) -> Option<Memory> {
+        if self.chance(4) {
+            return None;
+        }
+        let (key, len) = (new_key(), segments.iter().map(|run| run.len).sum());
+        let within =
+            |run: &Run| run.len > 0 && run.address >= span.address && run.address + run.len <= span.address + span.len;
+        assert!(segments.iter().all(within), "a segment beyond {span:?}");
+        REGIONS.with_borrow_mut(|regions| regions.insert(key, segments.to_vec()));
+        Some(Memory { address: span.address, len, key, ..Memory::default() })
+    }
+
+    fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
+        let found = REGIONS.with_borrow(|regions| regions.get(&region.key).cloned());
+        let Some(segments) = found.filter(|_| region.len >= target.iter().map(|run| run.len).sum()) else {
+            return false;
+        };
+        let addresses =
+            |runs: &[Run]| -> Vec<u64> { runs.iter().flat_map(|run| run.address..run.address + run.len).collect() };
+        let can = !self.is_cut_from(peer) && !self.chance(3);
+        // What was begun before the refusal is there.
+        for (from, to) in
+            addresses(&segments).into_iter().zip(addresses(target)).take(if can { usize::MAX } else { 1000 })
+        {
+            // SAFETY: the tests keep their buffers while requests are open.
+            unsafe { *(to as *mut u8) = *(from as *const u8) };
+        }
+        COPIED.set(COPIED.get() + u32::from(can));
+        can
     }
 
     fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {

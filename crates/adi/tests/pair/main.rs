@@ -11,6 +11,7 @@ mod lost;
 mod memory;
 mod network;
 mod rdma;
+mod segments;
 mod stages;
 mod verdict;
 mod waiting;

@@ -156,8 +156,10 @@ impl SingleCopy for MultiDevice {
     }
 
     fn release(&self, memory: &Memory) {
-        // Only a network gives keys.
-        if let Some(network) = self.network.direct() {
+        // A network gives keys, and shared memory has regions.
+        if memory.is_region() {
+            self.shm.release(memory);
+        } else if let Some(network) = self.network.direct() {
             network.release(memory);
         }
     }
@@ -191,6 +193,27 @@ impl SingleCopy for MultiDevice {
 
     fn fetch(&self, peer: u32, source: &Memory, target: &Memory) -> bool {
         self.direct_to(peer).is_some_and(|(device, peer)| device.fetch(peer, source, target))
+    }
+
+    fn locate_span(&self, peer: u32, span: &Memory, bytes: u64, quiet: bool) -> Option<Memory> {
+        match self.way(peer) {
+            Way::Shm(peer) => self.shm.locate_span(peer, span, bytes, quiet),
+            Way::Network | Way::Far => None,
+        }
+    }
+
+    fn open_region(&self, peer: u32, span: &Memory, segments: &[Run]) -> Option<Memory> {
+        match self.way(peer) {
+            Way::Shm(peer) => self.shm.open_region(peer, span, segments),
+            Way::Network | Way::Far => None,
+        }
+    }
+
+    fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
+        match self.way(peer) {
+            Way::Shm(peer) => self.shm.copy_region(peer, region, target),
+            Way::Network | Way::Far => false,
+        }
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {

@@ -60,6 +60,9 @@ struct World {
     copies: bool,
     one_copy: bool,
     zero_copy: ZeroCopy,
+    /// Blocks of an irregular message, and whether its receiver can copy them out of a region.
+    blocks: Option<u64>,
+    segments: bool,
     asked: Vec<String>,
 }
 
@@ -78,6 +81,8 @@ fn plain() -> World {
         copies: false,
         one_copy: false,
         zero_copy: ZeroCopy::No,
+        blocks: None,
+        segments: true,
         asked: Vec::new(),
     }
 }
@@ -157,6 +162,15 @@ impl Look for World {
     fn takes_packets(&mut self) -> bool {
         self.note("packets");
         self.packets
+    }
+
+    fn irregular_blocks(&mut self) -> Option<u64> {
+        self.blocks
+    }
+
+    fn suits_segments(&mut self) -> bool {
+        self.note("segments");
+        self.segments
     }
 }
 
@@ -353,4 +367,27 @@ fn a_network_takes_a_message_from_where_it_lies_if_that_pays() {
     assert_eq!(plan(&Case { standard: false, ..FACTS }, &world(ZeroCopy::Always)), PACKETS);
     assert_eq!(plan(&Case { size: 4000, ..FACTS }, &world(ZeroCopy::Always)), PACKETS);
     assert_eq!(plan(&LONG, &world(ZeroCopy::Always)), GET);
+}
+
+#[test]
+fn an_irregular_message_of_long_blocks_is_a_region_of_segments() {
+    let irregular = Case { size: 256 << 10, source: Source::Opaque, ..FACTS };
+    let world = World { located: Source::Opaque, known: Some(Source::Opaque), blocks: Some(64), ..plain() };
+    let region = (SendPlan::RndvSegments, vec!["segments".to_owned(), "try Alone InSegments".to_owned()]);
+    assert_eq!(start(&irregular, &world), region);
+    assert_eq!(start(&Case { standard: false, ..irregular }, &world), region);
+    assert_eq!(start(&irregular, &World { published: true, ..world.clone() }), region, "a published receive is no way");
+    let exchange = Case { pattern: Pattern::Exchange, ..irregular };
+    assert_eq!(start(&exchange, &world).1[1], "try Exchange InSegments");
+    let others = |case: &Case, world: &World| {
+        let (plan, asked) = start(case, world);
+        (plan != SendPlan::RndvSegments, asked.contains(&"segments".to_owned()))
+    };
+    assert_eq!(others(&irregular, &World { once: false, ..world.clone() }), (true, true), "packets are quicker");
+    assert_eq!(others(&irregular, &World { segments: false, ..world.clone() }), (true, true), "no copy is possible");
+    for blocks in [None, Some(257), Some(5000)] {
+        assert_eq!(others(&irregular, &World { blocks, ..world.clone() }), (true, false), "{blocks:?}");
+    }
+    let longest = Case { size: EAGER, ..irregular };
+    assert_eq!(others(&longest, &world), (true, false), "a program may count on it to be buffered");
 }

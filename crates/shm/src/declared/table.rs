@@ -18,8 +18,8 @@ const GRACE: u64 = 64;
 
 /// The calls of the module. Tests have others that answer them.
 pub trait Calls {
-    /// [`Module::create`] of one segment.
-    fn create(&self, segment: Run, protection: u32) -> Result<Declared, c_int>;
+    /// [`Module::create`].
+    fn create(&self, segments: &[Run], protection: u32) -> Result<Declared, c_int>;
     /// [`Module::is_current`].
     fn is_current(&self, declared: &Declared) -> bool;
     /// [`Module::destroy`].
@@ -37,8 +37,8 @@ pub trait Calls {
 }
 
 impl Calls for Module {
-    fn create(&self, segment: Run, protection: u32) -> Result<Declared, c_int> {
-        Module::create(self, &[segment], protection)
+    fn create(&self, segments: &[Run], protection: u32) -> Result<Declared, c_int> {
+        Module::create(self, segments, protection)
     }
     fn is_current(&self, declared: &Declared) -> bool {
         Module::is_current(self, declared)
@@ -56,7 +56,7 @@ impl Calls for Module {
     }
 }
 
-/// Address of the first byte, bytes, and when it was declared.
+/// Address of the first byte, bytes in all, and when it was declared.
 type Key = (u64, u64, u64);
 
 struct Region {
@@ -65,6 +65,8 @@ struct Region {
     used: u64,
     /// Not to be given up.
     kept: u32,
+    /// Its segments, if there are several.
+    pieces: Box<[Run]>,
 }
 
 /// The regions of this process.
@@ -80,12 +82,17 @@ impl Table {
     /// The cookie of a region that begins at `start` and has at least `len` bytes, which is declared now if there is none. `None`: the
     /// module does not take it.
     pub fn declare(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<u64> {
-        self.region(module, start, len).map(|region| region.declared.cookie)
+        self.region(module, &one(start, len)).map(|region| region.declared.cookie)
+    }
+
+    /// The same of a region of these segments and no more.
+    pub fn declare_segments(&mut self, module: &impl Calls, segments: &[Run]) -> Option<u64> {
+        self.region(module, segments).map(|region| region.declared.cookie)
     }
 
     /// The same of a region that is not given up before [`Table::end`].
     pub fn keep(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<u64> {
-        let region = self.region(module, start, len)?;
+        let region = self.region(module, &one(start, len))?;
         region.kept += 1;
         Some(region.declared.cookie)
     }
@@ -99,23 +106,28 @@ impl Table {
         }
     }
 
-    fn region(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<&mut Region> {
+    fn region(&mut self, module: &impl Calls, segments: &[Run]) -> Option<&mut Region> {
+        let start = segments.first()?.at as u64;
+        let len = segments.iter().map(|run| run.len as u64).sum();
         start.checked_add(len).filter(|_| len > 0)?;
         self.clock += 1;
-        let key = match self.find(module, start, len) {
+        let key = match self.find(module, segments, (start, len)) {
             Some(key) => key,
-            None => self.add(module, start, len)?,
+            None => self.add(module, segments, (start, len))?,
         };
         let region = self.regions.get_mut(&key)?;
         region.used = self.clock;
         Some(region)
     }
 
-    /// The shortest region from there that is long enough. Memory that was unmapped since is declared no more, after a while.
-    fn find(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Key> {
+    /// The region of these segments; of one segment, the shortest from there that is long enough. Memory that was unmapped since is declared no
+    /// more, after a while.
+    fn find(&mut self, module: &impl Calls, segments: &[Run], (start, len): (u64, u64)) -> Option<Key> {
         let mut gone = Vec::new();
         let clock = self.clock;
-        let mut longer = self.regions.range((start, len, 0)..=(start, u64::MAX, u64::MAX));
+        let (pieces, longest) = if segments.len() > 1 { (segments, len) } else { (&[][..], u64::MAX) };
+        let regions = self.regions.range((start, len, 0)..=(start, longest, u64::MAX));
+        let mut longer = regions.filter(|(_, region)| *region.pieces == *pieces);
         let found = longer.find_map(|(&key, region)| {
             if module.is_current(&region.declared) {
                 return Some(key);
@@ -127,7 +139,7 @@ impl Table {
         found
     }
 
-    fn add(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Key> {
+    fn add(&mut self, module: &impl Calls, segments: &[Run], (start, len): (u64, u64)) -> Option<Key> {
         let refused = self.refused.is_some_and(|(least, when)| len >= least && self.clock - when < PATIENCE);
         if refused {
             return None;
@@ -135,19 +147,19 @@ impl Table {
         if self.regions.len() >= MOST {
             self.give_up_oldest(module);
         }
-        let declared = self.create(module, start, len)?;
+        let declared = self.create(module, segments, len)?;
         counters::MODULE_REGIONS.add(1);
         let key = (start, len, self.clock);
-        self.regions.insert(key, Region { declared, used: 0, kept: 0 });
+        let pieces = if segments.len() > 1 { segments.into() } else { Box::default() };
+        self.regions.insert(key, Region { declared, used: 0, kept: 0, pieces });
         Some(key)
     }
 
     /// Memory that the program cannot write is for reading alone. When no more may be pinned, older regions go.
-    fn create(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<Declared> {
-        let segment = Run::new(start as *const u8, len as usize);
+    fn create(&mut self, module: &impl Calls, segments: &[Run], len: u64) -> Option<Declared> {
         let mut protection = module::READ | module::WRITE;
         loop {
-            match module.create(segment, protection) {
+            match module.create(segments, protection) {
                 Ok(declared) => return Some(declared),
                 Err(libc::EFAULT) if protection != module::READ => protection = module::READ,
                 Err(libc::ENOMEM | libc::EMFILE) => {
@@ -177,4 +189,9 @@ impl Table {
             module.destroy(region.declared);
         }
     }
+}
+
+/// Memory in one piece.
+fn one(start: u64, len: u64) -> [Run; 1] {
+    [Run::new(start as *const u8, len as usize)]
 }

@@ -244,3 +244,55 @@ fn random_messages_of_two_peers_arrive_or_are_left_to_others() {
     }
     assert!(copied > 1000 && left > 100, "{copied} copied, {left} left");
 }
+
+/// Where the bytes at these offsets of a buffer lie.
+fn pieces(buffer: &[u8], at: &[(usize, usize)]) -> Vec<Run> {
+    at.iter().map(|&(at, len)| Run::new(&raw const buffer[at], len)).collect()
+}
+
+#[test]
+fn memory_in_pieces_is_one_region() {
+    let ([owner, other], kernel) = pair(usize::MAX);
+    let buffer: Vec<u8> = (0..=255).collect();
+    let list = pieces(&buffer, &[(200, 10), (0, 5), (100, 20)]);
+    let cookie = owner.declare(&list);
+    assert_ne!(cookie, 0);
+    assert_eq!((owner.declare(&list), kernel.0.borrow().created), (cookie, 1), "it is declared once");
+    let get = |cookie, into: &mut [u8]| {
+        let (first, second) = into.split_at_mut(into.len() / 3);
+        let own = [Run::new(first.as_mut_ptr(), first.len()), Run::new(second.as_mut_ptr(), second.len())];
+        // SAFETY: both are of the test's own buffers.
+        unsafe { other.read(cookie, &own) }
+    };
+    let mut into = [0; 35];
+    assert!(get(cookie, &mut into));
+    assert_eq!(into, [&buffer[200..210], &buffer[..5], &buffer[100..120]].concat()[..]);
+    assert!(get(cookie, &mut [0; 12]), "the first bytes of it");
+    assert!(!get(cookie, &mut [0; 36]), "beyond its end");
+    assert!(!get(cookie + 1, &mut into) && !get(0, &mut into));
+    // Others that begin there are others: with as many bytes, and in one piece, which may be longer.
+    let moved = pieces(&buffer, &[(200, 10), (1, 5), (100, 20)]);
+    assert_ne!(owner.declare(&moved), cookie);
+    let dense = owner.named(&memory(&buffer[200..]));
+    assert!(![0, cookie].contains(&dense.cookie));
+    assert_eq!(owner.named(&memory(&buffer[200..230])).cookie, dense.cookie, "not the one in pieces");
+    assert_eq!(owner.declare(&pieces(&buffer, &[(200, 30)])), dense.cookie, "one piece is as any memory");
+    kernel.0.borrow_mut().unmap(&raw const buffer[3] as u64, 1);
+    assert!(!get(cookie, &mut into), "some of it is gone");
+    let again = owner.declare(&list);
+    assert!(again != cookie && get(again, &mut into));
+    assert_eq!(owner.declare(&[]), 0);
+}
+
+#[test]
+fn pieces_beyond_the_limit_are_told_without_a_cookie() {
+    let ([owner, other], _) = pair(20);
+    let buffer = [7u8; 64];
+    assert_eq!(owner.declare(&pieces(&buffer, &[(0, 11), (20, 10)])), 0);
+    let list = pieces(&buffer, &[(0, 10), (20, 10)]);
+    let cookie = owner.declare(&list);
+    let mut into = [0; 20];
+    // SAFETY: both are of the test's own buffers.
+    assert!(unsafe { other.read(cookie, &[Run::new(into.as_mut_ptr(), 20)]) });
+    assert_eq!(into, [7; 20]);
+}

@@ -232,7 +232,7 @@ impl RegionAccess {
         moved
     }
 
-    fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Pid) -> Result<usize, Failed>) -> bool {
+    pub(super) fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Pid) -> Result<usize, Failed>) -> bool {
         let Some(pid) = self.kernel[peer as usize].get().peer() else { return false };
         match copy(pid) {
             Ok(moved) if moved as u64 == len => true,
@@ -249,7 +249,7 @@ impl RegionAccess {
 }
 
 /// The same list, as `region` calls it.
-fn as_runs(pieces: &[Piece]) -> &[Run] {
+pub(super) fn as_runs(pieces: &[Piece]) -> &[Run] {
     const { assert!(size_of::<Piece>() == size_of::<Run>() && align_of::<Piece>() == align_of::<Run>()) };
     // SAFETY: both are an address and a length, of 8 bytes each.
     unsafe { std::slice::from_raw_parts(pieces.as_ptr().cast(), pieces.len()) }

@@ -1,0 +1,25 @@
+//! Composer: a message of an irregular datatype is a region of segments of its sender's, which the receiver copies out of. The region is open until the
+//! send is over, as memory that a peer has a key to.
+
+use super::Wanted;
+use crate::state::State;
+use crate::{Data, Proc};
+use tern_mcm::Memory;
+
+impl State {
+    /// Opens a region of a message, which lies within `span`. `None`: there is no room for one.
+    pub(in crate::state) fn open_region(&self, to: Proc, data: &Data, span: &Memory) -> Option<Memory> {
+        self.direct().open_region(to, span, &data.runs(data.len() as u64))
+    }
+
+    /// Copies the message out of its region. False if that is not possible.
+    pub(super) fn copy_region(&mut self, wanted: &Wanted) -> bool {
+        self.learned.transfer();
+        let target = self.requests.get(wanted.request).data.runs(wanted.bytes);
+        let done = self.direct().copy_region(wanted.from, &wanted.source, &target);
+        if done {
+            self.end_copied(wanted);
+        }
+        done
+    }
+}

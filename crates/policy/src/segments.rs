@@ -1,0 +1,46 @@
+//! Whether a message of an irregular datatype goes by a region of segments: the rule `segments`.
+//!
+//! In packets both processes copy, the sender into cells and the receiver out of them. Out of a region the receiver copies once, from segment to
+//! segment, while the sender does nothing. Each segment costs some time, so blocks have to be long. Which way is sooner is tried on the program's own
+//! messages (`copies`).
+
+use crate::copies::{Along, Copied};
+use crate::facts::{Facts, Look, Pattern};
+use crate::rules;
+
+/// Shortest message, in bytes.
+const FROM: usize = 64 << 10;
+/// Fewest bytes of a block, on average.
+const BLOCK: u64 = 1 << 10;
+/// Most blocks: as many segments as a region has room for.
+pub const MOST: u64 = 4096;
+
+/// Whether data of `bytes` bytes in so many blocks is copied segment by segment without losing the time that one copy saves.
+pub fn is_coarse(bytes: usize, blocks: u64) -> bool {
+    blocks <= MOST && bytes as u64 >= blocks.saturating_mul(BLOCK)
+}
+
+/// Whether a message goes so. A shorter one that may be buffered never does: a program may count on that.
+pub(crate) fn asks(facts: &Facts, look: &mut impl Look) -> bool {
+    let along = match facts.pattern {
+        Pattern::Exchange => Along::Exchange,
+        Pattern::Left => Along::Left,
+        Pattern::Plain => Along::Alone,
+    };
+    facts.size >= FROM
+        && !facts.is_short()
+        && look.irregular_blocks().is_some_and(|blocks| is_coarse(facts.size, blocks))
+        && rules::SEGMENTS.departs(|| look.suits_segments() && look.tries(along, Copied::InSegments))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_long_and_not_too_many() {
+        assert!(is_coarse(64 << 10, 64) && !is_coarse(64 << 10, 65));
+        assert!(is_coarse(16 << 20, MOST) && !is_coarse(16 << 20, MOST + 1));
+        assert!(!is_coarse(usize::MAX, u64::MAX));
+    }
+}
