@@ -105,6 +105,8 @@ void run_stream(void);
 void run_stream_written(void);
 void run_column(void);
 void run_column_type(void);
+void run_irregular(void);
+void run_irregular_stream(void);
 void run_overlap_recv(void);
 void run_overlap_recv_alloc(void);
 void run_overlap_recv_off(void);

@@ -29,6 +29,8 @@ static const struct {
     {"stream_written", run_stream_written},
     {"column", run_column},
     {"column_type", run_column_type},
+    {"irregular", run_irregular},
+    {"irregular_stream", run_irregular_stream},
     {"overlap_recv", run_overlap_recv},
     {"overlap_recv_alloc", run_overlap_recv_alloc},
     {"overlap_recv_off", run_overlap_recv_off},

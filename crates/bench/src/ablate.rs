@@ -30,6 +30,7 @@ const ROWS: &[(&[&str], &[&str])] = &[
     (&["exchange"], &["halo", "halo_written", "sendrecv_written", "overlap_both", "overlap_both_written"]),
     (&["look-ahead"], &["halo", "rate"]),
     (&["copies"], &["pingpong", "pingpong_written", "sendrecv_written", "halo_written", "stream_written", "column"]),
+    (&["segments"], &["irregular", "irregular_stream"]),
     (&["mirror"], &["sendrecv_written", "sendrecv_off", "halo_written", "overlap_both_written"]),
     (&["leave-chosen"], &["overlap_both_written", "halo_written", "stream_written"]),
     (&["predict-ready"], &["pingpong", "pingpong_alloc", "pingpong_written"]),

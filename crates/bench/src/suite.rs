@@ -133,6 +133,7 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
     let title = "Matrix column, by derived type (vector; by turns; later, at the end of the run), and packed by hand, bytes of both ways counted";
     let mut column = job(title, "column").quick(quick, &[]);
     column.sized = false;
+    let irregular = |title, benchmark| Job { sized: false, ..job(title, benchmark).quick(quick, &[262144, 4194304]) };
     vec![
         job("Ping-pong, half round trip, same buffers", "pingpong").quick(quick, some).mechanisms(),
         job("Ping-pong, by persistent requests", "pingpong_persistent").quick(quick, some),
@@ -148,6 +149,8 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
         job("Windows of sends", "stream").quick(quick, some),
         job("Windows of 8 sends, messages written before and read after", "stream_written").quick(quick, some),
         column,
+        irregular("Irregular datatype, blocks of 4 KiB with gaps, to and fro", "irregular"),
+        irregular("Irregular datatype, blocks of 4 KiB with gaps, windows of 4 sends", "irregular_stream"),
     ]
 }
 
