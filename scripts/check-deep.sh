@@ -43,5 +43,6 @@ done
 
 "$here/scripts/miri.sh" || failed=$((failed + 1))
 "$here/scripts/sanitize.sh" || failed=$((failed + 1))
+"$here/scripts/sanitize-threads.sh" || failed=$((failed + 1))
 "$here/scripts/fuzz.sh" || failed=$((failed + 1))
 [ "$failed" -eq 0 ]
