@@ -2,12 +2,12 @@
 # Tests of crates with threads under the thread sanitizer, which finds accesses to memory that nothing orders. It sees one process: what
 # processes share is loom's (scripts/loom.sh). It cannot follow tests that start processes by clone, which are left out.
 # scripts/threads.supp lists its false alarms.
-# Usage: scripts/sanitize-threads.sh [CRATE...]     [region shm]
+# Usage: scripts/sanitize-threads.sh [CRATE...]     [region shm tcp hca copy device]
 # Needs: a nightly toolchain with the sources of the standard library (rustup toolchain install nightly -c rust-src).
 set -eu
 
 cd "$(dirname "$0")/.."
-[ $# -gt 0 ] || set -- region shm
+[ $# -gt 0 ] || set -- region shm tcp hca copy device
 if ! [ -e "$(rustc +nightly --print sysroot 2> /dev/null)/lib/rustlib/src/rust/library/Cargo.lock" ]; then
     echo "skipped: no nightly toolchain has the sources: rustup toolchain install nightly -c rust-src"
     echo "0 passed, 0 failed, $# skipped"
