@@ -40,17 +40,19 @@ pub enum Copied {
     Dense,
     /// Memory that it sees, in blocks at a stride.
     InBlocks,
-    /// A region of segments, in whatever way.
+    /// A region of segments that it sees, or that is to go in one copy as the user says.
     InSegments,
+    /// A region of private segments, by the kernel.
+    InSegmentsByKernel,
 }
 
 /// How many there are.
-const COPIED: usize = 4;
+const COPIED: usize = 5;
 
 impl Copied {
-    /// It costs no system call, or one beside which the copy is long.
+    /// It costs no system call.
     fn begins_at_once(self) -> bool {
-        self != Copied::ByKernel
+        !matches!(self, Copied::ByKernel | Copied::InSegmentsByKernel)
     }
 }
 
@@ -134,7 +136,9 @@ mod tests {
 
     #[test]
     fn the_quicker_way_is_found() {
-        for copied in [Copied::ByKernel, Copied::Dense, Copied::InBlocks, Copied::InSegments] {
+        for copied in
+            [Copied::ByKernel, Copied::Dense, Copied::InBlocks, Copied::InSegments, Copied::InSegmentsByKernel]
+        {
             let message = Message { copied, ..MESSAGE };
             assert!(run(&message, [100, 200]) < 20, "{copied:?}");
             assert!(run(&message, [200, 100]) > 80, "{copied:?}");

@@ -192,8 +192,8 @@ pub trait Look: Locate {
     fn takes_packets(&mut self) -> bool;
     /// Blocks of a message whose shape is too irregular for other single copies, or somewhat more; `None`: it has another shape.
     fn irregular_blocks(&mut self) -> Option<u64>;
-    /// Whether the receiver can copy such a message out of a region of segments: the kernel may have to be asked where it lies.
-    fn suits_segments(&mut self) -> bool;
+    /// How the receiver would copy such a message out of a region of segments, if it can: the kernel may have to be asked where it lies.
+    fn in_segments(&mut self) -> Option<Copied>;
 }
 
 /// What a network offers for the memory of an eager message.

@@ -147,11 +147,11 @@ impl Look for Sending<'_> {
         self.data.irregular_blocks()
     }
 
-    fn suits_segments(&mut self) -> bool {
+    fn in_segments(&mut self) -> Option<Copied> {
         let quiet = self.state.requests.is_quiet(0);
         let locate = |span: Memory| self.direct().locate_span(self.to, &span, self.data.len() as u64, quiet);
         self.span = self.data.span().and_then(locate);
-        self.span.is_some()
+        self.span.map(|span| self.direct().pair(self.to).in_segments(span.place != 0))
     }
 }
 

@@ -391,7 +391,8 @@ impl SingleCopy for Port {
 
     fn locate_span(&self, _peer: u32, span: &Memory, bytes: u64, _quiet: bool) -> Option<Memory> {
         assert!(span.is_dense() && bytes > 0);
-        (!self.chance(4)).then_some(*span)
+        // As if it was shared, or the region would not be presumed to be better.
+        (!self.chance(4)).then_some(Memory { place: span.address, ..*span })
     }
 
     fn open_region(&self, _peer: u32, span: &Memory, segments: &[Run]) -> Option<Memory> {

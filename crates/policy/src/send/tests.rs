@@ -168,9 +168,9 @@ impl Look for World {
         self.blocks
     }
 
-    fn suits_segments(&mut self) -> bool {
+    fn in_segments(&mut self) -> Option<Copied> {
         self.note("segments");
-        self.segments
+        self.segments.then_some(Copied::InSegments)
     }
 }
 
