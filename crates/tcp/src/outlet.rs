@@ -235,7 +235,8 @@ impl Left {
     fn fail(&mut self, socket: &OwnedFd, fault: Fault) {
         // Who reads finds it when the connection has ended.
         self.fault.get_or_insert(fault);
-        let _ = rustix::net::shutdown(socket, Shutdown::Both);
+        // The peer must not see the end before this process has told what it knows: it would only know that the connection has ended.
+        let _ = rustix::net::shutdown(socket, Shutdown::Read);
     }
 }
 
