@@ -28,8 +28,8 @@ pub struct Memory {
     /// What a peer on another node shows to reach it (an rkey), or the cookie of a region of segments, for a peer on this node; 0: it is neither
     /// registered nor a region.
     pub key: u64,
-    /// The kernel module's name for the region that begins where this memory does ([`Memory::span`]) and has all of it, or for the region of the
-    /// same segments, for a peer on this node; 0: it has none.
+    /// The kernel module's name for a region, for a peer on this node; 0: it has none. The region begins where this memory does
+    /// ([`Memory::span`]) and has all of it, or it has the same segments.
     pub cookie: u64,
 }
 
