@@ -46,14 +46,20 @@ pub fn number(request: Request) -> u64 {
     text.trim_matches(|c: char| !c.is_ascii_digit()).parse().expect("the number of a request")
 }
 
+/// The damaged packets that these engines tell of.
+pub fn listen(engines: &[Adi]) -> Rc<RefCell<Vec<Damaged>>> {
+    let told = Rc::new(RefCell::new(Vec::new()));
+    for engine in engines {
+        let told = told.clone();
+        engine.on_damage(move |damaged| told.borrow_mut().push(*damaged));
+    }
+    told
+}
+
 impl Scene {
     fn new(seed: u64) -> Scene {
         let (engines, scissors) = connected(2, Manners { seed, packet: 64, queue: 100 }, Some(EAGER_LIMIT));
-        let told = Rc::new(RefCell::new(Vec::new()));
-        for engine in &engines {
-            let told = told.clone();
-            engine.on_damage(move |damaged| told.borrow_mut().push(*damaged));
-        }
+        let told = listen(&engines);
         let (mut out, mut into) = (Buffer::holding(&[7; SENT], false), Buffer::new(AWAITED, false));
         let tuple = Tuple { context: 0, source: 0, tag: 1 };
         let Sent::Pending(send) = engines[0].isend(1, tuple, out.data(), SendMode::Standard) else {

@@ -44,11 +44,7 @@ impl Halfway {
         direct::ABSENT.set(true);
         let eager_limit = if far == Far::Begun { 2 * LONG } else { 2 * SHORT };
         let (engines, scissors) = connected(2, Manners { seed: 3, packet: 64, queue: 4 }, Some(eager_limit));
-        let told = Rc::new(RefCell::new(Vec::new()));
-        for engine in &engines {
-            let told = told.clone();
-            engine.on_damage(move |damaged| told.borrow_mut().push(*damaged));
-        }
+        let told = listen(&engines);
         let (len, mode) = match far {
             Far::Unmatched => (SHORT, SendMode::Synchronous),
             _ => (LONG, SendMode::Standard),

@@ -156,7 +156,7 @@ impl SingleCopy for MultiDevice {
     }
 
     fn release(&self, memory: &Memory) {
-        // A network gives keys, and shared memory has regions.
+        // A network gives keys, and shared memory alone has regions.
         if memory.is_region() {
             self.shm.release(memory);
         } else if let Some(network) = self.network.direct() {
@@ -196,24 +196,15 @@ impl SingleCopy for MultiDevice {
     }
 
     fn locate_span(&self, peer: u32, span: &Memory, bytes: u64, quiet: bool) -> Option<Memory> {
-        match self.way(peer) {
-            Way::Shm(peer) => self.shm.locate_span(peer, span, bytes, quiet),
-            Way::Network | Way::Far => None,
-        }
+        self.direct_to(peer).and_then(|(device, peer)| device.locate_span(peer, span, bytes, quiet))
     }
 
     fn open_region(&self, peer: u32, span: &Memory, segments: &[Run]) -> Option<Memory> {
-        match self.way(peer) {
-            Way::Shm(peer) => self.shm.open_region(peer, span, segments),
-            Way::Network | Way::Far => None,
-        }
+        self.direct_to(peer).and_then(|(device, peer)| device.open_region(peer, span, segments))
     }
 
     fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
-        match self.way(peer) {
-            Way::Shm(peer) => self.shm.copy_region(peer, region, target),
-            Way::Network | Way::Far => false,
-        }
+        self.direct_to(peer).is_some_and(|(device, peer)| device.copy_region(peer, region, target))
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
