@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # Every test, on what is installed in PREFIX: those of the crates, the C programs under tests/, and
 # mpi4py's own suite. Goes on after a failure. At the end it says where the time went and what failed, and
 # in its last line how much there was: `N passed, N failed, N skipped`.
@@ -12,9 +12,17 @@ prefix=${1:?"usage: $0 PREFIX"}
 logs=$(mktemp -d)
 passed=0 failed=0 skipped=0
 bad=
+limit=${TERN_TEST_LIMIT:-}
+compiler=
 
 finish() {
     trap - EXIT INT TERM
+    [ -z "$compiler" ] || kill -- "-$compiler" 2> /dev/null || true
+    if [ -n "$name" ]; then
+        failed=$((failed + 1))
+        bad="$bad
+  did not come to its end: $name"
+    fi
     printf '\n%8s %8s  %s\n' seconds 'of cpu' part
     cat "$logs/times" 2> /dev/null || true
     rm -rf "$logs"
@@ -23,15 +31,9 @@ finish() {
     [ "$failed" -eq 0 ]
     exit
 }
-stopped() {
-    failed=$((failed + 1))
-    bad="$bad
-  stopped in: $name"
-    finish
-}
+# The part that runs; empty when all have been.
 name=start
-trap stopped INT TERM
-trap finish EXIT
+trap finish EXIT INT TERM
 
 # Adds up what a part has printed: lines with `N passed, N failed, N skipped` or, as cargo has it,
 # `N passed; N failed; N ignored`. A part without such a line counts as one test; so does one that
@@ -51,56 +53,93 @@ count() {
     fi
 }
 
-# Leaves in `cpu` the processor seconds of all that this script has run. (A subshell has none to tell.)
-ask_cpu() {
-    times > "$logs/cpu"
-    cpu=$(tr 'ms' '  ' < "$logs/cpu" | awk 'NR == 2 { print int($1 * 60 + $2 + $3 * 60 + $4) }')
-}
-
 # The first lines of a part's output that say which test failed, and how.
 failures() {
     grep -aE -A 1 '^ *FAIL|^ERROR: |^test .*FAILED$|^error(:|\[)|panicked at ' "$1" | grep -av '^--$' | head -n 12 |
         cut -c 1-240 | sed 's/^/      /'
 }
 
+# work NAME COMMAND...: runs a part in a subshell of its own, for `times` tells what that has run. Leaves its exit
+# code, and its line of the table.
+work() (
+    name=$1
+    shift
+    started=$(date +%s)
+    code=0
+    ${limit:+timeout --kill-after=30 "$limit"} "$@" 2>&1 || code=$?
+    case $code in 124 | 137) echo "FAIL stopped with $code, by ${limit:-no} s of TERN_TEST_LIMIT" ;; esac
+    times > "$logs/$name.cpu"
+    cpu=$(tr 'ms' '  ' < "$logs/$name.cpu" | awk 'NR == 2 { print int($1 * 60 + $2 + $3 * 60 + $4) }')
+    printf '%8d %8d  %s\n' $(($(date +%s) - started)) "$cpu" "$name" > "$logs/$name.row"
+    echo "$code" > "$logs/$name.code"
+)
+
+# ended NAME: a part has come to its end.
+ended() {
+    [ -e "$logs/$1.code" ] || { echo "FAIL it was ended" | tee "$logs/$1.output"; echo 1 > "$logs/$1.code"; }
+    [ ! -e "$logs/$1.row" ] || tee -a "$logs/times" < "$logs/$1.row"
+    code=$(cat "$logs/$1.code")
+    count "$code" "$logs/$1.output"
+    [ "$code" -eq 0 ] || bad="$bad
+  $1: $(cat "$logs/$1.command")
+$(failures "$logs/$1.output")"
+}
+
 # part NAME COMMAND...
 part() {
     name=$1
-    shift
-    ask_cpu
-    started=$(date +%s) before=$cpu
     printf '\n== %s ==\n' "$name"
-    {
-        code=0
-        ${TERN_TEST_LIMIT:+timeout --kill-after=30 "$TERN_TEST_LIMIT"} "$@" 2>&1 || code=$?
-        case $code in 124 | 137) echo "FAIL stopped with $code, by ${TERN_TEST_LIMIT:-no} s of TERN_TEST_LIMIT" ;; esac
-        echo "$code" > "$logs/code"
-    } | tee "$logs/output"
-    code=$(cat "$logs/code")
-    ask_cpu
-    printf '%8d %8d  %s\n' $(($(date +%s) - started)) $((cpu - before)) "$name" | tee -a "$logs/times"
-    count "$code" "$logs/output"
-    [ "$code" -eq 0 ] || bad="$bad
-  $name: $*
-$(failures "$logs/output")"
+    work "$@" | tee "$logs/$name.output"
+    ended "$name"
+}
+
+# What only compiles runs beside parts whose processes wait for each other, and yields to them. Two processors would stand
+# still for a third of the time.
+# beside NAME COMMAND...: a part that shows nothing before `tell` does.
+beside() { limit= work "$1" nice "${@:2}" > "$logs/$1.output"; }
+# tell NAME...: waits until these are done, and shows them.
+tell() {
+    name=$1
+    wait "$compiler" || true
+    compiler=
+    for name; do
+        printf '\n== %s ==\n' "$name"
+        cat "$logs/$name.output"
+        ended "$name"
+    done
 }
 
 cd "$root"
 # With the tests that both kinds of network card must pass.
 features=tern-hca/conformance
-part "format" cargo fmt --all -- --check
-part "lints" cargo clippy --workspace --features $features --all-targets -- -D warnings
-# Of the maintainers: links to what is private are meant.
-part "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
-    cargo doc --workspace --no-deps --document-private-items
 # The library that is tested is the one that is installed.
-part "tests of the crates" env TERN_TEST_LIBRARY="$prefix/lib/libmpi_abi.so.1" \
-    cargo test --workspace --features $features --no-fail-fast
-part "model checker" scripts/loom.sh
+crates=(env TERN_TEST_LIBRARY="$prefix/lib/libmpi_abi.so.1" cargo test --workspace --features $features --no-fail-fast)
+
+part "format" cargo fmt --all -- --check
+# A process group of its own, which `finish` can end.
+set -m
+{
+    beside "lints" cargo clippy --workspace --features $features --all-targets -- -D warnings
+    # Of the maintainers: links to what is private are meant.
+    beside "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+        cargo doc --workspace --no-deps --document-private-items
+    beside "compilation of the crates' tests" "${crates[@]}" --no-run
+    beside "compilation of the model checker" scripts/loom.sh --no-run
+} < /dev/null &
+compiler=$!
+set +m
 part "C programs" tests/run.sh "$prefix"
-for test in tests/*-test.sh; do
-    [ -e "$test" ] || continue
-    part "${test##*/}" "$test" "$prefix"
-done
 # shellcheck disable=SC2086
 part "mpi4py" tests/mpi4py.sh "$prefix" ${TERN_TEST_RANKS:-1 2 4}
+# Those that compile with cargo, too, and the one that measures, come when that is over.
+late="figures-test.sh kmod-test.sh virtual-test.sh"
+for test in tests/*-test.sh; do
+    [[ " $late " = *" ${test##*/} "* ]] || part "${test##*/}" "$test" "$prefix"
+done
+tell "lints" "documentation" "compilation of the crates' tests" "compilation of the model checker"
+part "tests of the crates" "${crates[@]}"
+part "model checker" scripts/loom.sh
+for test in $late; do
+    part "$test" "tests/$test" "$prefix"
+done
+name=

@@ -15,7 +15,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
 cd "$root"
-cargo run -q -p tern-bench -- instructions --libraries tern --tern "$prefix" --output "$work/out" > "$work/counted" 2> "$work/log" ||
+"$prefix/bin/tern-bench" instructions --libraries tern --tern "$prefix" --output "$work/out" > "$work/counted" 2> "$work/log" ||
     { cat "$work/log"; exit 1; }
 awk -F ' *[|] *' '
     # Rows of a table of instructions: calls, Tern.
