@@ -111,6 +111,18 @@ pub struct Machine {
     pub nodes: Vec<NumaNode>,
 }
 
+impl Cache {
+    /// Those of a hardware thread, from the first level on. Reads some twenty small files.
+    pub fn around(thread: usize) -> Vec<Cache> {
+        caches(Path::new(SYSTEM), thread)
+    }
+}
+
+/// Hardware threads that are online; 0 if the kernel does not tell.
+pub fn online() -> usize {
+    read(&Path::new(SYSTEM).join("cpu/online")).map_or(0, |text| parse_list(&text).len())
+}
+
 impl Machine {
     /// Reads the layout of this machine; what cannot be read is left out.
     pub fn read() -> Machine {

@@ -79,6 +79,9 @@ const MOST_RECORDS: usize = 1024;
 /// transfer is under way that a peer knows the place of.
 pub type InUse = Box<dyn Fn(Range<usize>) -> bool>;
 
+/// Whether memory has left the caches that was used so many bytes of other messages ago.
+pub type IsLate = Box<dyn Fn(u64) -> bool>;
+
 /// What happened so far.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Counts {
@@ -132,6 +135,8 @@ pub struct Promoter {
     idle: usize,
     /// Of the node, which may all promote.
     processes: u32,
+    /// See [`Promoter::set_late`].
+    is_late: IsLate,
 }
 
 impl Promoter {
@@ -157,6 +162,7 @@ impl Promoter {
             owes: false,
             idle: 0,
             processes: 1,
+            is_late: Box::new(|bytes| bytes >= 8 << 20),
         }
     }
 
@@ -171,6 +177,11 @@ impl Promoter {
     /// What keeps peers away from memory that a fork is about to freeze. To be set before the first use.
     pub fn set_quiesce(&mut self, quiesce: Quiesce) {
         self.quiesce = Some(quiesce);
+    }
+
+    /// How it is told what has left the caches. Without this, memory has after 8 MiB of other messages.
+    pub fn set_late(&mut self, is_late: IsLate) {
+        self.is_late = is_late;
     }
 
     /// So many processes of the node may promote as much as this one, this one included.
@@ -228,7 +239,7 @@ impl Promoter {
         if !usage::is_short(len, moved) {
             return None;
         }
-        let reuse = self.usage.reuse(start, len);
+        let reuse = self.usage.reuse(start, len, &self.is_late);
         let needed = self.needed(len, moved, reuse, way).unwrap_or(u32::MAX);
         if self.usage.used(start, len, moved, needed) {
             return self.try_promote(start, len, needed);

@@ -16,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 use tern_device::{Abilities, Channel, ControlSlots, Direct, Header, Payload, Sink};
-use tern_tune::Chooser;
+use tern_tune::{CacheRoom, Chooser};
 
 impl Shm {
     /// Joins the segment `fd` as process `me` of `processes`, which share `cores`. `ring_data` overrides
@@ -47,10 +47,11 @@ impl Shm {
             write_back: geometry.data < LARGE,
         };
         let chooser = Rc::new(Chooser::from_settings());
-        let access = RegionAccess::new(&segment, fd, me, &chooser, fork::quiesce)?;
+        let room = Rc::new(CacheRoom::new(processes.into()));
+        let access = RegionAccess::new(&segment, fd, me, &chooser, room.clone(), fork::quiesce)?;
         Ok(Shm {
             segment,
-            direct: Transfers::new(access, chooser, processes, division.room() / 4 * 3),
+            direct: Transfers::new(access, chooser, room, processes, division.room() / 4 * 3),
             me,
             abilities,
             cores,

@@ -22,7 +22,7 @@ use tern_region::cma::Beacon;
 use tern_region::promote::Quiesce;
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_settings::Mechanism;
-use tern_tune::{Chooser, Costs, Placement, Thresholds};
+use tern_tune::{CacheRoom, Chooser, Costs, Placement, Thresholds};
 
 /// Own memory that peers may be at.
 #[derive(Default)]
@@ -91,7 +91,7 @@ pub struct RegionAccess {
 impl RegionAccess {
     /// For process `me` of the segment that lies in `file`, which outlives the value. `quiesce` keeps peers away before a fork.
     pub fn new(
-        segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>, quiesce: Quiesce,
+        segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>, room: Rc<CacheRoom>, quiesce: Quiesce,
     ) -> io::Result<RegionAccess> {
         let (base, span) = segment.geometry.heap(me);
         let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
@@ -124,6 +124,7 @@ impl RegionAccess {
         promoter.set_in_use(Box::new(move |range| in_use.is_in_use(&range)));
         promoter.set_quiesce(quiesce);
         promoter.set_processes(segment.geometry.processes);
+        promoter.set_late(Box::new(move |bytes| room.is_passed_by(bytes)));
         Ok(RegionAccess {
             heap,
             views: Views::new(file.try_clone_to_owned()?),

@@ -7,7 +7,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_policy::Gauge;
-use tern_tune::{ByPlacement, Chooser, Costs, Places, Recency};
+use tern_tune::{ByPlacement, CacheRoom, Chooser, Costs, Places, Recency};
 
 /// What this process has published and what it delivers.
 pub struct Transfers {
@@ -54,7 +54,9 @@ pub struct Pending {
 
 impl Transfers {
     /// `window`: the bytes that a ring takes while its receiver takes none of them, or somewhat fewer.
-    pub fn new(access: RegionAccess, chooser: Rc<Chooser>, processes: u32, window: usize) -> Transfers {
+    pub fn new(
+        access: RegionAccess, chooser: Rc<Chooser>, room: Rc<CacheRoom>, processes: u32, window: usize,
+    ) -> Transfers {
         Transfers {
             window,
             chooser,
@@ -68,7 +70,7 @@ impl Transfers {
             posted: (0..processes).map(|_| AtomicBool::new(false)).collect(),
             checked: memcheck::is_running(),
             lengths: ByPlacement::default(),
-            recency: RefCell::default(),
+            recency: RefCell::new(Recency::new(room)),
             pending: RefCell::default(),
             gauge: RefCell::default(),
         }

@@ -34,4 +34,4 @@ pub use store::load;
 pub use table::Chooser;
 pub use tern_settings::Mechanism;
 pub use thresholds::Thresholds;
-pub use warmth::Recency;
+pub use warmth::{CacheRoom, Recency};

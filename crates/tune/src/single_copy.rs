@@ -32,17 +32,35 @@ pub struct SharedCache {
 impl SharedCache {
     /// The last cache of the first of `cores`. A process is expected on each of these that shares the cache. `None`: no cache is known.
     pub fn of(caches: &[Cache], cores: &[usize]) -> Option<SharedCache> {
-        let first = cores.first()?;
-        let holds = |cache: &&Cache| cache.kind != "Instruction" && cache.shared_by.contains(first);
-        let last = caches.iter().filter(holds).max_by_key(|cache| cache.level)?;
+        let last = last(caches, *cores.first()?)?;
         let processes = cores.iter().filter(|core| last.shared_by.contains(core)).count() as u64;
         Some(SharedCache { size: last.size, processes })
+    }
+
+    /// The last cache of `core`, where so many processes run on a machine of so many hardware threads. The processes are expected side by
+    /// side, one on each thread, or spread over all threads if there are more processes. `None`: no cache is known.
+    pub fn among(caches: &[Cache], core: usize, processes: u64, threads: u64) -> Option<SharedCache> {
+        let last = last(caches, core)?;
+        let sharers = last.shared_by.len() as u64;
+        let spread = (processes * sharers).div_ceil(threads.max(sharers));
+        Some(SharedCache { size: last.size, processes: processes.min(sharers).max(spread).max(1) })
+    }
+
+    /// Bytes of it for each of the processes.
+    pub fn share(self) -> u64 {
+        self.size / self.processes.max(1)
     }
 
     /// Bytes of a message from which on two copies of it do not stay in the cache.
     pub fn holds_below(self) -> u64 {
         self.size / (2 * self.processes.max(1))
     }
+}
+
+/// The last cache of this hardware thread that holds data.
+fn last(caches: &[Cache], core: usize) -> Option<&Cache> {
+    let holds = |cache: &&Cache| cache.kind != "Instruction" && cache.shared_by.contains(&core);
+    caches.iter().filter(holds).max_by_key(|cache| cache.level)
 }
 
 /// The rule for a message between two processes. `cache`: what they share, if that is known.
@@ -145,6 +163,16 @@ mod tests {
         assert_eq!(shared(&[0, 4]), Some(SharedCache { size: 8 << 20, processes: 1 }));
         assert_eq!(shared(&[4, 5, 6, 7]), Some(SharedCache { size: 8 << 20, processes: 4 }));
         assert_eq!((shared(&[]), SharedCache::of(&[], &[0])), (None, None));
+    }
+
+    #[test]
+    fn more_processes_have_a_smaller_share_of_the_cache() {
+        let share = |processes| SharedCache::among(&caches(), 0, processes, 8).map(SharedCache::share);
+        let mib = |quarters: u64| Some(quarters * (256 << 10));
+        assert_eq!([1, 2, 4].map(share), [32, 16, 8].map(mib), "side by side");
+        assert_eq!([8, 16, 32].map(share), [8, 4, 2].map(mib), "on both sockets");
+        assert_eq!(SharedCache::among(&caches(), 0, 0, 0).map(SharedCache::share), mib(32));
+        assert_eq!((SharedCache::among(&[], 0, 2, 8), SharedCache::among(&caches(), 9, 2, 8)), (None, None));
     }
 
     #[test]

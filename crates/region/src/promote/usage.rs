@@ -14,12 +14,9 @@
 pub enum Reuse {
     /// Not long ago, as far as messages tell: it may be in a cache still.
     Soon,
-    /// [`LATE`] ago: it has left the caches, and what moves it waits for memory either way.
+    /// Long ago: it has left the caches, and what moves it waits for memory either way.
     Late,
 }
-
-/// Bytes that are used in between.
-const LATE: u64 = 8 << 20;
 
 /// What promotion costs and saves, in nanoseconds, by length in bytes.
 pub struct Costs {
@@ -104,10 +101,11 @@ impl Usage {
         Usage { sets: Box::new([[Entry::default(); WAYS]; SETS]), passed: 0 }
     }
 
-    /// How long ago this buffer was used, which is about to be used again.
-    pub fn reuse(&self, address: usize, len: usize) -> Reuse {
+    /// How long ago this buffer was used, which is about to be used again. `is_late`: whether so many bytes, used in between, have driven it
+    /// out of the caches.
+    pub fn reuse(&self, address: usize, len: usize, is_late: impl FnOnce(u64) -> bool) -> Reuse {
         match self.find(key(address, len)) {
-            Some(entry) if self.passed - entry.last >= LATE => Reuse::Late,
+            Some(entry) if is_late(self.passed - entry.last) => Reuse::Late,
             _ => Reuse::Soon,
         }
     }

@@ -54,18 +54,20 @@ fn an_attempt_in_vain_doubles_the_wait_and_success_ends_that() {
 
 #[test]
 fn what_was_used_long_ago_has_left_the_caches() {
+    const LATE: u64 = 8 << 20;
     let mut usage = Usage::new();
     let len = 1 << 20;
-    assert_eq!(usage.reuse(4096, len), Reuse::Soon, "nothing is known of it");
+    assert_eq!(usage.reuse(4096, len, |_| true), Reuse::Soon, "nothing is known of it");
     usage.used(4096, len, len, 100);
     let others = LATE as usize / len;
+    let reuse = |usage: &Usage| usage.reuse(4096, len, |passed| passed >= LATE);
     for other in 1..=others {
-        assert_eq!(usage.reuse(4096, len), Reuse::Soon, "after {other}");
+        assert_eq!(reuse(&usage), Reuse::Soon, "after {other}");
         usage.used(other << 24, len, len, 100);
     }
-    assert_eq!(usage.reuse(4096, len), Reuse::Late);
+    assert_eq!(reuse(&usage), Reuse::Late);
     usage.used(4096, len, len, 100);
-    assert_eq!(usage.reuse(4096, len), Reuse::Soon);
+    assert_eq!(reuse(&usage), Reuse::Soon);
 }
 
 #[test]
@@ -151,11 +153,12 @@ fn a_large_matrix_is_not_promoted_for_its_columns() {
 fn a_column_is_used_soon_again() {
     const MATRIX: usize = 8 << 20;
     let mut usage = Usage::new();
+    let reuse = |usage: &Usage| usage.reuse(4096, MATRIX, |passed| passed >= MATRIX as u64);
     usage.used(4096, MATRIX, MATRIX / 1024, 100);
     usage.used(4096, MATRIX, MATRIX / 1024, 100);
-    assert_eq!(usage.reuse(4096, MATRIX), Reuse::Soon);
+    assert_eq!(reuse(&usage), Reuse::Soon);
     usage.used(1 << 30, MATRIX, MATRIX, 100);
-    assert_eq!(usage.reuse(4096, MATRIX), Reuse::Late);
+    assert_eq!(reuse(&usage), Reuse::Late);
 }
 
 proptest! {
