@@ -43,7 +43,8 @@ test:
 	$(MAKE) local
 	scripts/test.sh $(LOCAL)
 
-# Random sequences of what programs do to memory, DEEP seconds of each kind. Each launcher, with all C programs that it can run, and mpi4py's suite, on its published wheel too.
+# Random sequences of what programs do to memory, DEEP seconds of each kind. Each launcher, and each mechanism, with all C programs that it
+# can run, and mpi4py's suite, on its published wheel too.
 check-deep: local
 	scripts/check-deep.sh $(LOCAL) $(or $(DEEP),600)
 	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)

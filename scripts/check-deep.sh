@@ -36,6 +36,9 @@ echo "$passed passed, $failed failed, 0 skipped"
 # All C programs, compiled with the headers of other MPI libraries.
 "$here/tests/faces-test.sh" "$prefix" all || failed=$((failed + 1))
 
+# Every C program at all its numbers of ranks by each way that bytes can move, and mpi4py's suite.
+TERN_TEST_MECHANISMS=all "$here/tests/mechanisms-test.sh" "$prefix" || failed=$((failed + 1))
+
 # mpi4py's suite on its published wheel.
 for abi in mpich openmpi; do
     MPI4PY_WHEEL=1 MPI4PY_MPIABI=$abi "$here/tests/mpi4py.sh" "$prefix" 1 2 4 || failed=$((failed + 1))

@@ -2,9 +2,11 @@
 # Which way bytes move may change how fast a program is, never what it computes: the C programs that
 # send messages run with each mechanism forced, and with promotion always. (choices-test.sh has absurd
 # costs.)
-# What is forced concerns two processes at a time, so that more ranks than 4 add nothing here.
+# What is forced concerns two processes at a time, so that three ranks are enough: one has two peers then. Only where all memory
+# comes to be shared are there four. A program that sets one of these settings itself runs with the others only, and not
+# twice with the same.
 # Usage: tests/mechanisms-test.sh PREFIX
-#   TERN_TEST_MECHANISMS=all   every C program at all its numbers of ranks, and mpi4py's suite at 2 ranks
+#   TERN_TEST_MECHANISMS=all   every C program at all its numbers of ranks, with all settings, and mpi4py's suite at 2 ranks
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -13,14 +15,18 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 make_place
 
 programs=
+sources=$here/c/*.c
+# Gigabytes: with the settings only that say by which call they move, or to where.
+large="p2p_large rma_large"
 if [ "${TERN_TEST_MECHANISMS:-}" != all ]; then
-    export TERN_TEST_MOST_RANKS=4
-    for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/type_construct.c "$here"/c/thread_pairs.c \
-        "$here"/c/dyn_exchange.c "$here"/c/dyn_spawn.c "$here"/c/file_jobs.c; do
-        name=${source##*/}
-        programs="$programs ${name%.c}"
-    done
+    export TERN_TEST_MOST_RANKS=3
+    sources="$here/c/p2p_*.c $here/c/coll_*.c $here/c/rma_*.c $here/c/type_construct.c $here/c/thread_pairs.c
+        $here/c/dyn_exchange.c $here/c/dyn_spawn.c $here/c/file_jobs.c"
 fi
+for source in $sources; do
+    name=${source##*/}
+    programs="$programs ${name%.c}"
+done
 
 # They are compiled once.
 export TERN_TEST_DIR="$place/programs"
@@ -30,11 +36,31 @@ if ! TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs > "$place/said" 2
     exit 1
 fi
 
+# What has run: programs, each with the settings that it does not set itself. All have run with none, by run.sh.
+have_run=";"
+# choose SETTING...: leaves in `chosen` the programs that have not run so, and in `others` the rest of them.
+choose() {
+    chosen='' others=''
+    for program in $programs; do
+        run=$program
+        for setting; do
+            grep -q "^// mpiexec:.* ${setting%%=*}=" "$here/c/$program.c" || run="$run $setting"
+        done
+        case $have_run in
+        *";$run;"*) others="$others $program" ;;
+        *) [ "$run" = "$program" ] && others="$others $program" || chosen="$chosen $program" ;;
+        esac
+        have_run="$have_run$run;"
+    done
+}
+
 # with SETTING...: all programs under these settings; shows what fails.
 with() {
     echo "-- $*"
+    choose "$@"
+    [ -z "$others" ] || echo "run with this elsewhere:$others"
     # shellcheck disable=SC2086
-    env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
+    env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" $chosen > "$place/said" 2>&1 || true
     grep -v '^ok ' "$place/said" | sed '$d'
     add
     if [ "${TERN_TEST_MECHANISMS:-}" = all ]; then
@@ -47,7 +73,17 @@ with() {
 for mechanism in pipe cma mapped; do
     with TERN_MECHANISM="$mechanism"
 done
-with TERN_PROMOTE=always
+if [ "${TERN_TEST_MECHANISMS:-}" = all ]; then
+    with TERN_PROMOTE=always
+else
+    TERN_TEST_MOST_RANKS=4
+    with TERN_PROMOTE=always
+    TERN_TEST_MOST_RANKS=3
+    echo "only with the settings above: $large"
+    for name in $large; do
+        programs=$(echo "$programs " | sed "s/ $name / /")
+    done
+fi
 with TERN_PROMOTE=always TERN_WATCH=off
 with TERN_PROMOTE=always TERN_MECHANISM=mapped
 
