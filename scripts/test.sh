@@ -93,8 +93,8 @@ part() {
     ended "$name"
 }
 
-# What only compiles runs beside parts whose processes wait for each other, and yields to them. Two processors would stand
-# still for a third of the time.
+# What compiles, or runs alone for long, goes beside parts whose processes wait for each other, and yields to them. Two
+# processors would stand still for a third of the time.
 # beside NAME COMMAND...: a part that shows nothing before `tell` does.
 beside() { limit= work "$1" nice "${@:2}" > "$logs/$1.output"; }
 # tell NAME...: waits until these are done, and shows them.
@@ -124,22 +124,23 @@ set -m
     beside "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
         cargo doc --workspace --no-deps --document-private-items
     beside "compilation of the crates' tests" "${crates[@]}" --no-run
-    beside "compilation of the model checker" scripts/loom.sh --no-run
+    beside "model checker" scripts/loom.sh
 } < /dev/null &
 compiler=$!
 set +m
 part "C programs" tests/run.sh "$prefix"
 # shellcheck disable=SC2086
 part "mpi4py" tests/mpi4py.sh "$prefix" ${TERN_TEST_RANKS:-1 2 4}
-# Those that compile with cargo, too, and the one that measures, come when that is over.
-late="figures-test.sh kmod-test.sh virtual-test.sh"
+# Two take programs from cargo, which lets nobody in while it compiles. The one that measures is last.
 for test in tests/*-test.sh; do
-    [[ " $late " = *" ${test##*/} "* ]] || part "${test##*/}" "$test" "$prefix"
+    case ${test##*/} in
+    kmod-test.sh | virtual-test.sh | figures-test.sh) ;;
+    *) part "${test##*/}" "$test" "$prefix" ;;
+    esac
 done
-tell "lints" "documentation" "compilation of the crates' tests" "compilation of the model checker"
+part kmod-test.sh tests/kmod-test.sh "$prefix"
+part virtual-test.sh tests/virtual-test.sh "$prefix"
+tell "lints" "documentation" "compilation of the crates' tests" "model checker"
 part "tests of the crates" "${crates[@]}"
-part "model checker" scripts/loom.sh
-for test in $late; do
-    part "$test" "tests/$test" "$prefix"
-done
+part figures-test.sh tests/figures-test.sh "$prefix"
 name=
