@@ -59,6 +59,8 @@ enum Step {
     Told(usize, Temp),
     /// The peer is to say that it has done with the region of the action of this number.
     Answer(usize, Told, Temp),
+    /// What a lost peer has sent behind what did not come.
+    Rest,
 }
 
 /// A collective on one process: a schedule and how far it has come. `R` is the transport's

@@ -1,12 +1,13 @@
 //! Every collective with every algorithm while a connection breaks, or a process dies, after any number of messages: nobody
-//! waits for ever, who gets no error has the right data, and an error names who is lost.
+//! waits for ever, who gets no error has the right data, and an error names who is lost. Nothing is left over that a later round
+//! could take for its own.
 
 mod common;
 
 use common::cases::{ALL, Case};
 use common::network::{Cut, Losses};
 use proptest::prelude::*;
-use tern_coll::{Failure, Selection, able};
+use tern_coll::{Algorithm, Failure, Selection, able};
 
 /// One collective with such losses.
 fn run_one(which: usize, algorithm: usize, case: Case) {
@@ -17,14 +18,14 @@ fn run_one(which: usize, algorithm: usize, case: Case) {
     case.selection.force(collective, algorithm);
     case.selection.regions_from = 1;
     let label = format!(
-        "{name} by {algorithm}: {} processes, {} remote, {} units, seed {}, {:?}",
-        case.size, case.remote, case.units, case.seed, case.losses
+        "{name} by {algorithm}: {} processes, {} remote, {} units, {} rounds, seed {}, {:?}",
+        case.size, case.remote, case.units, case.rounds, case.seed, case.losses
     );
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&case)));
     assert!(done.is_ok(), "{label}");
     let outcomes = case.outcomes.borrow();
     let failed: Vec<Failure> = outcomes.iter().flatten().filter_map(|outcome| outcome.err()).collect();
-    for failure in &failed {
+    for failure in failed.iter().chain(case.earlier.borrow().iter()) {
         let Failure::Lost(process) = *failure else { panic!("{label}: {failure:?}") };
         let named = match case.losses.dies {
             Some((dead, _)) => process as usize == dead,
@@ -67,10 +68,12 @@ proptest! {
         dies in any::<bool>(),
         (a, b, after) in (0..100usize, 0..100usize, 0..40usize),
         later in prop::collection::vec(0..10usize, 14),
+        rounds in 1..=3usize,
     ) {
         let remote = if ALL[which].3 { remote } else { 0 };
         let mut case = Case::new(Selection::default(), size, remote, units, seed);
-        let all = size + remote;
+        case.rounds = rounds;
+        let (all, after) = (size + remote, after * rounds);
         case.losses = if dies { death(all, a, after, &later) } else { cut(all, a, b, after) };
         run_one(which, algorithm, case);
     }
@@ -86,6 +89,22 @@ fn a_barrier_without_one() {
                 let mut case = Case::new(Selection::default(), size, 0, 0, seed);
                 case.losses = death(size, dead, 0, &[3; 9]);
                 run_one(which, 0, case);
+            }
+        }
+    }
+}
+
+/// What a lost member has sent behind a message that was cut off is not taken for something else when the collective starts again.
+#[test]
+fn by_region_nothing_is_left_for_the_next_round() {
+    for which in (0..ALL.len()).filter(|&which| able(ALL[which].2).contains(&Algorithm::Region)) {
+        let algorithm = able(ALL[which].2).iter().position(|algorithm| *algorithm == Algorithm::Region).unwrap();
+        for (size, after) in (2..=3).flat_map(|size| (0..20).map(move |after| (size, after))) {
+            for seed in 0..50 {
+                let mut case = Case::new(Selection::default(), size, 0, 3, seed);
+                case.losses = cut(size, 0, 0, after);
+                case.rounds = 3;
+                run_one(which, algorithm, case);
             }
         }
     }

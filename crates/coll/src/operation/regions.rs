@@ -90,7 +90,7 @@ impl<R: Copy> Operation<R> {
                 sent(status).filter(|&sent| sent != TOLD as u64).map(|sent| (data.len() as u64, sent))
             }
             Step::Answer(..) => status.truncated().map(|sent| (1, sent)),
-            Step::Kept(_) => None,
+            Step::Kept(_) | Step::Rest => None,
         }
     }
 
@@ -101,8 +101,11 @@ impl<R: Copy> Operation<R> {
             return;
         }
         self.steps.set(self.steps.get().wrapping_add(1));
+        let is_lost = status.aborted().is_some();
         match step {
             Step::Data | Step::Kept(_) => {}
+            Step::Rest if is_lost => {}
+            Step::Rest => self.take_rest(transport, peer),
             Step::Short(action) => self.ask_for_message(transport, action, peer),
             Step::Told(action, told) if is_told => self.copy_told(transport, action, peer, &told),
             Step::Told(..) => {}
@@ -113,6 +116,10 @@ impl<R: Copy> Operation<R> {
                 let pending = self.pending.borrow();
                 let kept = pending.iter().filter(|other| other.peer == peer && matches!(other.step, Step::Kept(_)));
                 kept.for_each(|other| transport.cancel(other.request));
+                drop(pending);
+                if is_lost {
+                    self.take_rest(transport, peer);
+                }
             }
             Step::Answer(action, told, answer) => {
                 self.end_region(transport, action, &told);
@@ -125,9 +132,19 @@ impl<R: Copy> Operation<R> {
                 // SAFETY: a byte, which has come.
                 if status.is_whole() && unsafe { *answer.start() } == MESSAGE {
                     self.move_message(transport, peer, data, *direction == Direction::Get);
+                } else if is_lost && *direction == Direction::Put {
+                    self.take_rest(transport, peer);
                 }
             }
         }
+    }
+
+    /// A peer that puts data sends its answer, and a message, without being asked. Once it is lost, these may be here although what goes
+    /// before them has not come. They are taken to nowhere, one after the other: the next round of a persistent collective has the same
+    /// tag, and would take them for its own. A receive from a lost peer ends at once when nothing is left.
+    #[cold]
+    fn take_rest<T: Transport<Request = R>>(&self, transport: &T, peer: Peer) {
+        self.recv(transport, peer, &Data::none(), Step::Rest);
     }
 
     fn end_region<T: Transport<Request = R>>(&self, transport: &T, action: usize, told: &Told) {

@@ -57,6 +57,8 @@ struct Message {
     tuple: Tuple,
     payload: Payload,
     send: Option<usize>,
+    /// The sender's round.
+    round: usize,
 }
 
 struct Posted {
@@ -65,6 +67,7 @@ struct Posted {
     pattern: Pattern,
     data: Data,
     request: usize,
+    round: usize,
 }
 
 /// A matched message whose bytes have not moved yet.
@@ -121,6 +124,8 @@ struct Inner {
     /// Counts everything that happens, to notice a standstill.
     activity: usize,
     messages: usize,
+    /// The round of each process.
+    rounds: Vec<usize>,
     /// Regions: of whom, for whom, what and how it is copied. None where they have ended.
     declared: Vec<Option<(usize, usize, Data, Direction)>>,
     /// Bytes that were copied from or to them.
@@ -160,6 +165,7 @@ impl Network {
                 requests: Vec::new(),
                 activity: 0,
                 messages: 0,
+                rounds: vec![0; procs],
                 declared: Vec::new(),
                 copied: 0,
                 disagree: false,
@@ -191,28 +197,46 @@ impl Network {
     /// Advances the operations (process and operation) in random order until all are done.
     /// Panics when they stand still, or when messages or receives are left over.
     pub fn run(&self, operations: &[(usize, &Operation<usize>)]) {
+        self.run_rounds(operations, 1);
+    }
+
+    /// The same of so many rounds: each member starts the next one when it is through with one, and does not wait for the others.
+    /// Returns the failures of all rounds but the last one.
+    pub fn run_rounds(&self, operations: &[(usize, &Operation<usize>)], rounds: usize) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        let mut left = vec![rounds - 1; operations.len()];
+        // True when that member is through with its rounds.
+        let mut go_on = |i: usize| {
+            let (proc, operation) = operations[i];
+            let done = self.is_dead(proc) || operation.advance(&self.port(proc));
+            if !done || left[i] == 0 || self.is_dead(proc) {
+                return done;
+            }
+            left[i] -= 1;
+            failures.extend(operation.failure());
+            operation.start();
+            let mut inner = self.inner.borrow_mut();
+            inner.rounds[proc] += 1;
+            inner.activity += 1;
+            false
+        };
         let mut last = usize::MAX;
         loop {
             for _ in 0..operations.len() {
                 let i = self.inner.borrow_mut().random.below(operations.len());
-                let (proc, operation) = operations[i];
-                if !self.is_dead(proc) {
-                    operation.advance(&self.port(proc));
-                }
+                go_on(i);
                 self.inner.borrow_mut().lose_due();
                 self.step();
             }
-            if operations.iter().all(|(proc, o)| o.is_done() || self.is_dead(*proc)) {
+            let activity = self.inner.borrow().activity;
+            if operations.iter().all(|(proc, o)| o.is_done() || self.is_dead(*proc))
+                && (0..operations.len()).all(&mut go_on)
+            {
                 break;
             }
-            let activity = self.inner.borrow().activity;
             if activity == last && !self.step() && !self.inner.borrow_mut().lose_next() {
-                let mut stuck = vec![];
-                for (proc, operation) in operations {
-                    if !self.is_dead(*proc) && !operation.advance(&self.port(*proc)) {
-                        stuck.push(*proc);
-                    }
-                }
+                let waits = (0..operations.len()).filter(|&i| !go_on(i));
+                let stuck: Vec<usize> = waits.map(|i| operations[i].0).collect();
                 let now = self.inner.borrow().activity;
                 assert!(now != activity || stuck.is_empty(), "deadlock: processes {stuck:?} wait");
             }
@@ -220,6 +244,7 @@ impl Network {
         }
         while self.step() {}
         self.check_clean();
+        failures
     }
 
     pub fn is_dead(&self, proc: usize) -> bool {
@@ -233,11 +258,7 @@ impl Network {
             assert!(mailbox.posted.is_empty(), "receives left at process {proc}");
             // Who gives a short block does not look for the region that the other side has told.
             let is_told = |message: &Message| matches!(&message.payload, Payload::Copied(bytes) if bytes.len() == TOLD);
-            // By regions, an answer that a peer has sent before it was lost may stay: what the loss has ended asks for no answer.
-            let may_stay = |message: &Message| {
-                let lost = !inner.declared.is_empty() && inner.is_broken(message.from, proc);
-                lost || inner.disagree && is_told(message)
-            };
+            let may_stay = |message: &Message| inner.disagree && is_told(message);
             assert!(mailbox.unexpected.iter().all(may_stay), "messages left at process {proc}");
         }
         let open = inner.requests.iter().filter(|r| **r != State::Taken).count();
@@ -372,6 +393,10 @@ impl Inner {
         let at = self.random.below(self.transfers.len());
         let Transfer { message, receive } = self.transfers.swap_remove(at);
         let Tuple { source, tag, .. } = message.tuple;
+        let expected = receive.data.len();
+        // What a lost process has sent without being asked may go to nowhere.
+        let to_nowhere = expected == 0 && self.is_broken(message.from, receive.at);
+        assert!(to_nowhere || message.round == receive.round, "a message of another round");
         let bytes = match &message.payload {
             Payload::Copied(bytes) => bytes.clone(),
             Payload::Live(data) => read(data),
@@ -380,10 +405,9 @@ impl Inner {
                 return true;
             }
         };
-        let (len, room) = (bytes.len(), bytes.len().min(receive.data.len()));
-        let expected = receive.data.len();
+        let (len, room) = (bytes.len(), bytes.len().min(expected));
         assert!(
-            self.disagree || len == expected,
+            self.disagree || to_nowhere || len == expected,
             "{len} bytes and not {expected}: {:?} to {}",
             message.tuple,
             receive.at
@@ -440,7 +464,8 @@ impl Transport for Port<'_> {
         };
         // A buffered send is completed apart from its message.
         let tied = if kind == 2 { send } else { None };
-        inner.wires[self.me][to as usize].push_back(Message { from: self.me, tuple, payload, send: tied });
+        let round = inner.rounds[self.me];
+        inner.wires[self.me][to as usize].push_back(Message { from: self.me, tuple, payload, send: tied, round });
         send
     }
 
@@ -451,8 +476,8 @@ impl Transport for Port<'_> {
         let mut inner = self.network.inner.borrow_mut();
         inner.activity += 1;
         if !inner.is_broken(self.me, to as usize) {
-            let payload = Payload::Missing(word);
-            inner.wires[self.me][to as usize].push_back(Message { from: self.me, tuple, payload, send: None });
+            let (payload, round) = (Payload::Missing(word), inner.rounds[self.me]);
+            inner.wires[self.me][to as usize].push_back(Message { from: self.me, tuple, payload, send: None, round });
         }
     }
 
@@ -463,7 +488,7 @@ impl Transport for Port<'_> {
         write(&data, &vec![0xEE; data.len()]);
         let request = inner.request();
         let (at, from) = (self.me, from as usize);
-        let receive = Posted { at, from, pattern, data, request };
+        let receive = Posted { at, from, pattern, data, request, round: inner.rounds[at] };
         let broken = inner.is_broken(at, from);
         let mailbox = &mut inner.mailboxes[self.me];
         match mailbox.unexpected.iter().position(|m| pattern.matches(&m.tuple)) {
@@ -577,27 +602,37 @@ pub fn bridge(a: usize, b: usize, selection: Selection) -> Vec<Rc<Peers>> {
 
 /// Runs one collective on all members; returns the number of messages.
 pub fn run(members: &[Rc<Peers>], schedules: Vec<Schedule>, seed: u64) -> usize {
-    let (outcomes, messages) = run_with_losses(members, schedules, seed, Losses::default());
-    assert!(outcomes.iter().all(|outcome| *outcome == Some(Ok(()))));
-    messages
+    let ended = run_with_losses(members, schedules, seed, Losses::default(), 1);
+    assert!(ended.outcomes.iter().all(|outcome| *outcome == Some(Ok(()))));
+    ended.messages
 }
 
 /// How it ended on a member; `None` for one that has died.
 pub type Outcome = Option<Result<(), Failure>>;
 
-/// The same while things go wrong.
+/// How rounds of a collective ended.
+pub struct Ended {
+    /// The last round of each member.
+    pub outcomes: Vec<Outcome>,
+    /// What went wrong in rounds before that.
+    pub earlier: Vec<Failure>,
+    pub messages: usize,
+}
+
+/// The same of so many rounds, while things go wrong.
 pub fn run_with_losses(
-    members: &[Rc<Peers>], schedules: Vec<Schedule>, seed: u64, losses: Losses,
-) -> (Vec<Outcome>, usize) {
+    members: &[Rc<Peers>], schedules: Vec<Schedule>, seed: u64, losses: Losses, rounds: usize,
+) -> Ended {
     let network = Network::with_losses(members.len(), seed, losses);
-    let operations: Vec<Operation<usize>> = members.iter().zip(schedules).map(|(p, s)| Operation::new(p, s)).collect();
+    let make = if rounds == 1 { Operation::new } else { Operation::persistent };
+    let operations: Vec<Operation<usize>> = members.iter().zip(schedules).map(|(p, s)| make(p, s)).collect();
     for operation in &operations {
         operation.start();
     }
     let list: Vec<_> = members.iter().zip(&operations).map(|(p, o)| (p.procs[p.rank as usize] as usize, o)).collect();
-    network.run(&list);
+    let earlier = network.run_rounds(&list, rounds);
     let outcome = |(proc, operation): &(usize, &Operation<usize>)| {
         (!network.is_dead(*proc)).then(|| operation.failure().map_or(Ok(()), Err))
     };
-    (list.iter().map(outcome).collect(), network.messages())
+    Ended { outcomes: list.iter().map(outcome).collect(), earlier, messages: network.messages() }
 }
