@@ -50,7 +50,8 @@ if [ "${TERN_TEST_KMOD:-}" = count ]; then
         "${TERN_TEST_VIRTUAL_LIMIT:-300}" sh -c "busybox insmod $build/module/tern.ko && $build/count-test"
 fi
 
-binary=$(cd "$root" && cargo test -p tern-region --test module --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
+# Compiled as the tests of the crates are, so that what it needs is there.
+binary=$(cd "$root" && cargo test --workspace --features tern-hca/conformance --test module --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
 [ -n "$binary" ] || { echo "the test of region was not built"; exit 1; }
 (cd "$root" && cp "$binary" "$build/region-test")
 cc -O1 -g -Wall -Wextra -Werror -I"$prefix/include" "$here/region/library.c" -o "$build/library-test" -L"$prefix/lib" \
