@@ -118,3 +118,18 @@ fn what_is_too_large_is_found() {
     let found = blocks(text, is_trait);
     assert_eq!(required(&found[0].1), 2);
 }
+
+/// A library of which cargo is told that it has no unit tests has none: nobody would run them.
+#[test]
+fn there_are_no_tests_where_they_would_not_run() {
+    let folders = std::fs::read_dir(sources::crates()).expect("the crates").flatten().map(|entry| entry.path());
+    let without = |folder: &PathBuf| {
+        std::fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains("\ntest = false\n"))
+    };
+    let folders: Vec<PathBuf> = folders.filter(without).collect();
+    assert!(!folders.is_empty());
+    for (path, _) in folders.iter().flat_map(|folder| sources::files(&folder.join("src"), &[])) {
+        let text = std::fs::read_to_string(&path).expect("a file");
+        assert!(!text.contains("#[test]") && !text.contains("proptest!"), "{}: its tests never run", path.display());
+    }
+}
