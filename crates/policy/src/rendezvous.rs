@@ -4,6 +4,7 @@
 //! not worth it. The last one always is.
 
 use crate::facts::Source;
+use crate::rules;
 
 /// Who moves the bytes, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub enum RndvPlan {
     Get,
     /// The sender puts them where the receiver says that they belong (RPUT).
     Put,
-    /// The receiver copies them out of a region of segments.
+    /// The receiver copies them from segment to segment: out of a region, or out of memory that it sees.
     Segments,
     /// Both copy: the sender into packets, the receiver out of them.
     Packets,
@@ -58,12 +59,18 @@ impl RndvFacts {
             RndvPlan::Empty => self.bytes == 0,
             RndvPlan::Packets => self.bytes > 0,
             _ if self.bytes == 0 || !reaches => false,
-            RndvPlan::Segments => segments && self.coarse,
+            RndvPlan::Segments => self.coarse && (segments || self.is_seen_by_irregular_receive()),
             _ if segments => false,
             RndvPlan::Kernel => self.kernel && matches!(self.target, Source::Private { dense: true }),
             RndvPlan::Get => self.target != Source::Opaque && (self.network_gets || !registered),
             RndvPlan::Put => registered && self.network_puts,
         }
+    }
+
+    /// What the receiver sees belongs into blocks that only it can make sense of. (Of private memory the kernel would copy more slowly than packets.)
+    fn is_seen_by_irregular_receive(&self) -> bool {
+        let seen = matches!(self.source, Source::Shared { .. });
+        seen && self.target == Source::Opaque && rules::SEGMENTS.is_on()
     }
 }
 
@@ -126,6 +133,17 @@ mod tests {
             let region = RndvFacts { source: Source::Segments, kernel: true, target, ..FACTS };
             assert_eq!(plans(region), [Segments, Packets]);
             assert_eq!(plans(RndvFacts { coarse: false, ..region }), [Packets]);
+        }
+    }
+
+    #[test]
+    fn what_the_receiver_sees_it_copies_into_irregular_blocks() {
+        for dense in [true, false] {
+            let seen = RndvFacts { source: Source::Shared { dense, sure: true }, target: Source::Opaque, ..FACTS };
+            assert_eq!(plans(seen), [Segments, Packets]);
+            assert_eq!(plans(RndvFacts { coarse: false, ..seen }), [Packets]);
+            assert_eq!(plans(RndvFacts { source: Source::Private { dense }, ..seen }), [Packets]);
+            assert_eq!(plans(RndvFacts { target: FACTS.target, ..seen }), [Get, Packets]);
         }
     }
 

@@ -110,6 +110,54 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The same out of shared memory that is no region, of which the words tell all.
+    #[test]
+    fn blocks_at_a_stride_go_where_they_belong(
+        block in 1u64..3000, gap in 0u64..100, blocks in 1u64..20, cut in 0u64..3000, back in any::<bool>(), to in parts(),
+    ) {
+        let [owner, reader] = pair();
+        let (source, target) = (pages(Some(&owner)), pages(None));
+        fill(source, |at| ((at * 7 + (at >> 8)) % 229) as u8);
+        fill(target, |_| 0xee);
+        let len = block * blocks - cut % block;
+        let step = (block + gap) as i64;
+        let (address, stride) = if back { (source as u64 + (blocks - 1) * step as u64, -step) } else { (source as u64, step) };
+        let words = Memory { address, len, block, stride, ..Memory::default() };
+        let words = owner.locate(1, words, true);
+        prop_assert!(words.place != 0 && !words.is_region());
+        let segment = |number: u64| Run {
+            address: address.wrapping_add_signed(number as i64 * stride),
+            len: block.min(len - number * block),
+        };
+        let segments: Vec<Run> = (0..blocks).map(segment).collect();
+        let mut left = len;
+        let mut wanted = runs(target, &to);
+        for run in &mut wanted {
+            run.len = run.len.min(left);
+            left -= run.len;
+        }
+        wanted.retain(|run| run.len > 0);
+        prop_assert!(reader.copy_region(0, &words, &wanted));
+        let (expected, found) = (bytes(&segments), bytes(&wanted));
+        prop_assert!(found == expected[..found.len()]);
+        let changed = bytes(&runs(target, &[(0, LEN)])).iter().filter(|&&byte| byte != 0xee).count();
+        prop_assert_eq!(changed, found.len());
+    }
+}
+
+#[test]
+fn memory_in_very_many_blocks_goes_otherwise() {
+    let [owner, reader] = pair();
+    let (source, target) = (pages(Some(&owner)), pages(None));
+    let words = |blocks| Memory { address: source as u64, len: blocks, block: 1, stride: 2, ..Memory::default() };
+    let copies = |blocks| reader.copy_region(0, &owner.locate(1, words(blocks), true), &runs(target, &[(0, 100)]));
+    assert!(copies(4000) && !copies(5000));
+    assert!(!reader.copy_region(0, &Memory::opaque(4000), &runs(target, &[(0, 100)])), "only its owner knows it");
+}
+
 #[test]
 fn a_wrong_cookie_moves_nothing() {
     for shared in [true, false] {

@@ -6,7 +6,7 @@
 //! | `Get`, with help | both, if the sender waits in the library | `Join` | `joint` |
 //! | `Kernel` | the kernel for the receiver (CMA) | `Ats` | `kernel` |
 //! | `Put` | the sender, to where the receiver says that they belong (RPUT) | `Rtr`, `Fin` | `put` |
-//! | `Segments` | the receiver, out of a region of segments of which the request has told the cookie | `Ats` | `segments` |
+//! | `Segments` | the receiver, out of a region of segments of which the request has told the cookie, or out of memory that it sees into irregular blocks | `Ats` | `segments` |
 //! | `Packets` | both copy | `Cts`, `Data`... | `packets` |
 //!
 //! The receiver tries the plans of [`tern_policy::rendezvous`] in their order, until one is possible.

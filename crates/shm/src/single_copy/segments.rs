@@ -1,8 +1,8 @@
-//! Regions of segments: those of this process, and copies out of those of peers.
+//! Memory in segments: own regions, and copies out of regions of peers and out of other memory that they have told of.
 
 use super::kernel::as_runs;
 use super::{RegionAccess, way};
-use crate::regions::Table;
+use crate::regions::{SEGMENTS, Table};
 use crate::segment::Process;
 use tern_counters as counters;
 use tern_device::runs::Cursor;
@@ -48,7 +48,7 @@ impl RegionAccess {
         Some(unsafe { &*at.cast() })
     }
 
-    /// Copies the first bytes of a region of `peer`'s into own memory in these runs; false when that was not possible.
+    /// Copies the first bytes of memory of `peer`'s into own memory in these runs; false when that was not possible.
     pub fn copy_region(&self, peer: u32, process: &Process, by: By, region: &Memory, target: &[Run]) -> bool {
         let len = sum(target);
         let copied = len <= region.len
@@ -67,8 +67,11 @@ impl RegionAccess {
         copied
     }
 
-    /// The segments of a region of a peer's, if it has that one.
+    /// The segments of memory of a peer's: by its table, if it has that region, or by its words.
     fn segments(&self, process: &Process, region: &Memory) -> Option<Vec<Run>> {
+        if !region.is_region() {
+            return by_words(region);
+        }
         let table = self.views.untouched(Place(process.regions()?), size_of::<Table>()).ok()?;
         // SAFETY: the peer has told where its table lies, which stays; all fields are atomics.
         unsafe { &*table.cast::<Table>() }.read(region.key, region.len)
@@ -76,14 +79,16 @@ impl RegionAccess {
 
     fn copy_by_view(&self, process: &Process, region: &Memory, target: &[Run]) -> Option<()> {
         let segments = self.segments(process, region)?;
-        let beyond = |run: &Run| run.address.checked_sub(region.address)?.checked_add(run.len);
-        let len = segments.iter().try_fold(0, |len, run| Some(beyond(run)?.max(len)))?;
-        let view = self.views.at(Place(region.place), len as usize).ok()?;
+        let view = match region.is_region() {
+            true => self.view_of_region(region, &segments),
+            false => self.view(region),
+        }?;
         let (mut from, mut to) = (Cursor::new(&segments), Cursor::new(target));
         while let (Some(source), Some(room)) = (from.peek(), to.peek()) {
             let len = source.len.min(room.len);
-            let source = view.wrapping_add((source.address - region.address) as usize);
-            // SAFETY: the view has the whole region, which its owner leaves alone until it is told; the target is the program's, which it leaves to
+            // A stride may be negative.
+            let source = view.wrapping_add(source.address.wrapping_sub(region.address) as usize);
+            // SAFETY: the view has all of the memory, which its owner leaves alone until it is told; the target is the program's, which it leaves to
             // the receive.
             unsafe { tern_copy::plain(room.address as *mut u8, source, len as usize) };
             from.take(len);
@@ -92,10 +97,18 @@ impl RegionAccess {
         Some(())
     }
 
+    /// Where the lowest byte of a region is seen, with all of these segments of it. `None`: one lies before it.
+    fn view_of_region(&self, region: &Memory, segments: &[Run]) -> Option<*mut u8> {
+        let beyond = |run: &Run| run.address.checked_sub(region.address)?.checked_add(run.len);
+        let len = segments.iter().try_fold(0, |len, run| Some(beyond(run)?.max(len)))?;
+        self.views.at(Place(region.place), len as usize).ok()
+    }
+
     /// By one call of the module, if the owner has told its cookie of the region; else by process number.
     fn copy_by_kernel(&self, peer: u32, process: &Process, region: &Memory, target: &[Run]) -> bool {
         let own = as_runs(target);
         if let Some(declarations) = &self.declarations
+            && region.is_region()
             // SAFETY: own memory is the program's, which it leaves to the receive.
             && unsafe { declarations.read(region.cookie, own) }
         {
@@ -105,6 +118,16 @@ impl RegionAccess {
         // SAFETY: as above.
         self.move_runs(peer, sum(target), |pid| unsafe { cma::read(pid, own, as_runs(&segments)) })
     }
+}
+
+/// The blocks of memory that is no region. `None`: they are too many.
+fn by_words(memory: &Memory) -> Option<Vec<Run>> {
+    let blocks = memory.len.checked_div(memory.block)?;
+    let run = |block| {
+        let Run { address, len } = memory.run_at(block * memory.block);
+        Run { address, len: len.min(memory.len - block * memory.block) }
+    };
+    (blocks < SEGMENTS as u64).then(|| (0..memory.len.div_ceil(memory.block)).map(run).collect())
 }
 
 /// Bytes of all runs.

@@ -12,13 +12,15 @@ impl State {
         self.direct().open_region(to, span, &data.runs(data.len() as u64))
     }
 
-    /// Copies the message out of its region. False if that is not possible.
+    /// Copies the message out of its region, or out of the memory that the request has told, into whatever blocks the receive has. False if that
+    /// is not possible.
     pub(super) fn copy_region(&mut self, wanted: &Wanted) -> bool {
         self.learned.transfer();
         let target = self.requests.get(wanted.request).data.runs(wanted.bytes);
         let done = self.direct().copy_region(wanted.from, &wanted.source, &target);
-        if done {
-            self.end_copied(wanted);
+        match done {
+            true => self.end_copied(wanted),
+            false => self.unconfirmed.forget(wanted.from, wanted.sender),
         }
         done
     }
