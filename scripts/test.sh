@@ -64,6 +64,7 @@ failures() {
 work() (
     name=$1
     shift
+    echo "$*" > "$logs/$name.command"
     started=$(date +%s)
     code=0
     ${limit:+timeout --kill-after=30 "$limit"} "$@" 2>&1 || code=$?
@@ -76,12 +77,12 @@ work() (
 
 # ended NAME: a part has come to its end.
 ended() {
-    [ -e "$logs/$1.code" ] || { echo "FAIL it was ended" | tee "$logs/$1.output"; echo 1 > "$logs/$1.code"; }
+    [ -e "$logs/$1.code" ] || { echo "FAIL it was ended" | tee -a "$logs/$1.output"; echo 1 > "$logs/$1.code"; }
     [ ! -e "$logs/$1.row" ] || tee -a "$logs/times" < "$logs/$1.row"
     code=$(cat "$logs/$1.code")
     count "$code" "$logs/$1.output"
     [ "$code" -eq 0 ] || bad="$bad
-  $1: $(cat "$logs/$1.command")
+  $1: $(cat "$logs/$1.command" 2> /dev/null || true)
 $(failures "$logs/$1.output")"
 }
 
@@ -95,11 +96,18 @@ part() {
 
 # What compiles, or runs alone for long, goes beside parts whose processes wait for each other, and yields to them. Two
 # processors would stand still for a third of the time.
-# beside NAME COMMAND...: a part that shows nothing before `tell` does.
+# beside NAME COMMAND...: a part that shows nothing before `tell` does. It has no limit of its own, for what runs beside it decides how
+# long it takes.
 beside() { limit= work "$1" nice "${@:2}" > "$logs/$1.output"; }
 # tell NAME...: waits until these are done, and shows them.
 tell() {
-    name=$1
+    name="what runs beside the others"
+    # What hangs is ended, so that the others are told.
+    for ((second = 0; second < ${limit:-1000000}; second++)); do
+        kill -0 "$compiler" 2> /dev/null || break
+        sleep 1
+    done
+    kill -- "-$compiler" 2> /dev/null || true
     wait "$compiler" || true
     compiler=
     for name; do

@@ -2,8 +2,8 @@
 # Which way bytes move may change how fast a program is, never what it computes: the C programs that
 # send messages run with each mechanism forced, and with promotion always. (choices-test.sh has absurd
 # costs.)
-# What is forced concerns two processes at a time, so that three ranks are enough: one has two peers then. Only where all memory
-# comes to be shared are there four. A program that sets one of these settings itself runs with the others only, and not
+# What is forced concerns two processes at a time, so that three ranks are enough: one has two peers then. Only
+# TERN_PROMOTE=always has four. A program that sets one of these settings itself runs with the others only, and not
 # twice with the same.
 # Usage: tests/mechanisms-test.sh PREFIX
 #   TERN_TEST_MECHANISMS=all   every C program at all its numbers of ranks, with all settings, and mpi4py's suite at 2 ranks

@@ -176,7 +176,7 @@ counters! {
         MODULE_MISSED = "module_missed": Counter, "copies", Tuner;
         /// Regions that this process declared to the module.
         MODULE_REGIONS = "module_regions": Counter, "regions", Tuner;
-        /// Messages that this process copied out of a region of segments: their datatypes are irregular.
+        /// Messages that this process copied from segment to segment: out of a region, or out of memory that it sees into irregular blocks.
         SEGMENTS = "segments": Counter, "messages", Tuner;
         /// Their bytes.
         SEGMENTS_BYTES = "segments_bytes": Aggregate, "bytes", Tuner;
@@ -298,7 +298,7 @@ counters! {
         POLICY_LOOK_AHEAD = "policy_look_ahead": Counter, "receives", Tuner;
         /// Times that the way of a message was not the one presumed to be better, in a trial or after it.
         POLICY_COPIES = "policy_copies": Counter, "times", Tuner;
-        /// Messages of irregular datatypes that went by regions of segments.
+        /// Messages that were offered as regions of segments, or copied out of other memory into irregular blocks.
         POLICY_SEGMENTS = "policy_segments": Counter, "messages", Tuner;
         /// Times that the way of a message was that by which the last one of its receiver came.
         POLICY_MIRROR = "policy_mirror": Counter, "times", Tuner;

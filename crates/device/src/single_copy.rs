@@ -85,7 +85,7 @@ pub trait SingleCopy {
         None
     }
 
-    /// Copies the first bytes of a region of `peer`'s into own memory in these runs, at once. False when that is not possible, as by a cookie that names
+    /// Copies the first bytes of a region of `peer`'s, or of other memory that it has told of, into own memory in these runs, at once. False when that is not possible, as by a cookie that names
     /// no region of so many bytes; what is in the runs then means nothing.
     fn copy_region(&self, _peer: u32, _region: &Memory, _target: &[Run]) -> bool {
         false

@@ -38,7 +38,7 @@ pub struct RndvFacts {
     pub source: Source,
     /// Where they belong, before anybody has asked whether it is shared or registered.
     pub target: Source,
-    /// They belong into few and long blocks ([`is_coarse`](crate::is_coarse)).
+    /// They lie in few and long blocks, as far as that is known, and belong into such ([`is_coarse`](crate::is_coarse)).
     pub coarse: bool,
     /// The sender wants the kernel to copy.
     pub kernel: bool,

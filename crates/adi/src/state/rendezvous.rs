@@ -58,6 +58,11 @@ struct Wanted {
     source: Memory,
 }
 
+/// Whether memory is in few and long blocks, as far as its words tell. Their sender tells of no other regions.
+fn is_coarse(memory: &Memory) -> bool {
+    memory.is_opaque() || policy::is_coarse(memory.len as usize, memory.len.div_ceil(memory.block))
+}
+
 impl State {
     /// Where the data of transfer `request` lies, for `peer`. What has a key stays reachable until the transfer
     /// is over.
@@ -216,7 +221,7 @@ impl State {
             bytes: bytes as usize,
             source: source(&wanted.source, true),
             target: source(&data.memory(), true),
-            coarse: policy::is_coarse(data.len(), data.block_count()),
+            coarse: policy::is_coarse(data.len(), data.block_count()) && is_coarse(&wanted.source),
             kernel: cma_get,
             network_gets: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rget),
             network_puts: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rput),

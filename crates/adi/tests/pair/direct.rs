@@ -29,6 +29,10 @@ thread_local! {
     static REGIONS: RefCell<HashMap<u64, Vec<Run>>> = RefCell::default();
     /// Messages that were copied out of regions.
     pub static COPIED: Cell<u32> = const { Cell::new(0) };
+    /// Whether some memory is seen by all.
+    pub static SHARES: Cell<bool> = const { Cell::new(false) };
+    /// Messages that were copied out of other memory into irregular blocks.
+    pub static SEEN: Cell<u32> = const { Cell::new(0) };
     /// Keys that were given for memory and are not released, and the last one.
     static KEYS: RefCell<(HashSet<u64>, u64)> = RefCell::default();
 }
@@ -110,6 +114,15 @@ struct Fetch {
 }
 
 /// Copies what fits, byte by byte.
+/// The blocks of memory that is no region.
+fn by_words(memory: &Memory) -> Vec<Run> {
+    let block = |from: u64| {
+        let run = memory.run_at(from);
+        Run { len: run.len.min(memory.len - from), ..run }
+    };
+    (0..memory.len).step_by(memory.block as usize).map(block).collect()
+}
+
 fn copy(source: &Memory, target: &Memory) {
     let at = |memory: &Memory, byte: u64| {
         let offset = (byte / memory.block) as i64 * memory.stride + (byte % memory.block) as i64;
@@ -339,6 +352,9 @@ impl SingleCopy for Port {
         if memory.is_opaque() || self.chance(3) {
             return memory;
         }
+        if SHARES.get() && memory.is_dense() && self.chance(2) {
+            return Memory { place: RIGHT, ..memory };
+        }
         Memory { key: new_key(), ..memory }
     }
 
@@ -408,21 +424,27 @@ impl SingleCopy for Port {
     }
 
     fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
-        let found = REGIONS.with_borrow(|regions| regions.get(&region.key).cloned());
+        let found = match region.is_region() {
+            true => REGIONS.with_borrow(|regions| regions.get(&region.key).cloned()),
+            false => (region.place != 0).then(|| by_words(region)),
+        };
         let Some(segments) = found.filter(|_| region.len >= target.iter().map(|run| run.len).sum()) else {
             return false;
         };
         let addresses =
             |runs: &[Run]| -> Vec<u64> { runs.iter().flat_map(|run| run.address..run.address + run.len).collect() };
         let can = !self.is_cut_from(peer) && !self.chance(3);
+        // Something that no message holds.
+        let is_wrong = !region.is_region() && region.place == WRONG && self.chance(2);
         // What was begun before the refusal is there.
         for (from, to) in
             addresses(&segments).into_iter().zip(addresses(target)).take(if can { usize::MAX } else { 1000 })
         {
             // SAFETY: the tests keep their buffers while requests are open.
-            unsafe { *(to as *mut u8) = *(from as *const u8) };
+            unsafe { *(to as *mut u8) = if is_wrong { 0xee } else { *(from as *const u8) } };
         }
-        COPIED.set(COPIED.get() + u32::from(can));
+        let count = if region.is_region() { &COPIED } else { &SEEN };
+        count.set(count.get() + u32::from(can));
         can
     }
 

@@ -32,6 +32,7 @@ proptest! {
         manners in manners(5_000..70_000),
         actions in prop::collection::vec(long(), 1..40),
     ) {
+        direct::SHARES.set(true);
         let mut world = World::new(2, manners, LIMIT);
         actions.iter().for_each(|action| world.act(action));
         world.finish(CONTEXTS, 5 * LIMIT + 100);
@@ -46,6 +47,7 @@ proptest! {
         cut in (0..3u32, 0..3u32),
         after in prop::collection::vec(long(), 1..20),
     ) {
+        direct::SHARES.set(true);
         let mut world = World::new(3, manners, LIMIT);
         before.iter().for_each(|action| world.act(action));
         world.cut(cut.0, cut.1);
@@ -74,4 +76,25 @@ fn regions_and_packets_are_both_tried() {
     }
     let copied = u64::from(direct::COPIED.get() - before);
     assert!((rounds / 6..rounds - 5).contains(&copied), "{copied} of {rounds} out of regions");
+}
+
+#[test]
+fn what_is_seen_goes_into_irregular_blocks() {
+    direct::SHARES.set(true);
+    let before = direct::SEEN.get();
+    for seed in 0..200 {
+        let mut world = World::new(2, Manners { seed, packet: 20_000, queue: 4 }, LIMIT);
+        let (len, mode) = (LONG + 3 * seed as usize, SendMode::Standard);
+        let send = Action::Send { from: 0, to: 1, context: 0, tag: 1, len, gaps: false, mode };
+        let wanted = Wanted { context: 0, source: 0, tag: 1 };
+        let receive = Action::Receive { at: 1, wanted, len: [LONG, 2 * LONG][seed as usize % 2], gaps: true };
+        let [first, second] = if seed % 4 < 2 { [&send, &receive] } else { [&receive, &send] };
+        world.act(first);
+        (0..20).for_each(|_| world.act(&Action::Progress(1)));
+        world.act(second);
+        world.finish(CONTEXTS, 5 * LIMIT + 100);
+        verdict::judge(&world);
+    }
+    let copied = direct::SEEN.get() - before;
+    assert!(copied >= 10, "{copied} of 200");
 }

@@ -10,7 +10,7 @@ use tern_device::{Memory, Purpose, Run};
 use tern_region::{Place, cma};
 use tern_tune::Placement;
 
-/// How a region of a peer's is copied out of.
+/// How a region of a peer's, or other memory of its, is copied out of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// Through a view: all of it is shared.
@@ -108,7 +108,7 @@ impl RegionAccess {
     fn copy_by_kernel(&self, peer: u32, process: &Process, region: &Memory, target: &[Run]) -> bool {
         let own = as_runs(target);
         if let Some(declarations) = &self.declarations
-            && region.is_region()
+            && (region.is_region() || region.is_dense())
             // SAFETY: own memory is the program's, which it leaves to the receive.
             && unsafe { declarations.read(region.cookie, own) }
         {
@@ -122,12 +122,15 @@ impl RegionAccess {
 
 /// The blocks of memory that is no region. `None`: they are too many.
 fn by_words(memory: &Memory) -> Option<Vec<Run>> {
-    let blocks = memory.len.checked_div(memory.block)?;
+    if memory.is_opaque() {
+        return None;
+    }
+    let blocks = memory.len.div_ceil(memory.block);
     let run = |block| {
         let Run { address, len } = memory.run_at(block * memory.block);
         Run { address, len: len.min(memory.len - block * memory.block) }
     };
-    (blocks < SEGMENTS as u64).then(|| (0..memory.len.div_ceil(memory.block)).map(run).collect())
+    (blocks <= SEGMENTS as u64).then(|| (0..blocks).map(run).collect())
 }
 
 /// Bytes of all runs.

@@ -1,10 +1,11 @@
 //! Composer: a message of an irregular datatype is a region of segments of its sender's, which the receiver copies out of. The region is open until the
-//! send is over, as memory that a peer has a key to.
+//! send is over, as memory that a peer has a key to. An irregular receive copies so out of other memory that it sees.
 
 use super::Wanted;
 use crate::state::State;
 use crate::{Data, Proc};
 use tern_mcm::Memory;
+use tern_policy::rules;
 
 impl State {
     /// Opens a region of a message, which lies within `span`. `None`: there is no room for one.
@@ -18,9 +19,11 @@ impl State {
         self.learned.transfer();
         let target = self.requests.get(wanted.request).data.runs(wanted.bytes);
         let done = self.direct().copy_region(wanted.from, &wanted.source, &target);
-        match done {
-            true => self.end_copied(wanted),
-            false => self.unconfirmed.forget(wanted.from, wanted.sender),
+        if done {
+            if !wanted.source.is_region() {
+                rules::SEGMENTS.count_one();
+            }
+            self.end_copied(wanted);
         }
         done
     }
