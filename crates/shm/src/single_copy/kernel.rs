@@ -108,7 +108,7 @@ impl RegionAccess {
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
     #[inline]
-    unsafe fn by_kernel(
+    pub(super) unsafe fn by_kernel(
         &self, pid: Pid, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
     ) -> Result<usize, Failed> {
         if let Some(declarations) = &self.declarations

@@ -6,7 +6,7 @@ use crate::regions::{SEGMENTS, Table};
 use crate::segment::Process;
 use tern_counters as counters;
 use tern_device::runs::Cursor;
-use tern_device::{Memory, Purpose, Run};
+use tern_device::{Direction, Memory, Purpose, Run};
 use tern_region::{Place, cma};
 use tern_tune::Placement;
 
@@ -104,11 +104,17 @@ impl RegionAccess {
         self.views.at(Place(region.place), len as usize).ok()
     }
 
-    /// By one call of the module, if the owner has told its cookie of the region; else by process number.
+    /// By the module, if the owner has told its cookie: a region of segments in one call, other memory block by block. Else by process number.
     fn copy_by_kernel(&self, peer: u32, process: &Process, region: &Memory, target: &[Run]) -> bool {
         let own = as_runs(target);
+        if !region.is_region() {
+            let Some(segments) = by_words(region) else { return false };
+            let theirs = (as_runs(&segments), region.name());
+            // SAFETY: own memory is the program's, which it leaves to the receive.
+            return self
+                .move_runs(peer, sum(target), |pid| unsafe { self.by_kernel(pid, own, theirs, Direction::Get) });
+        }
         if let Some(declarations) = &self.declarations
-            && (region.is_region() || region.is_dense())
             // SAFETY: own memory is the program's, which it leaves to the receive.
             && unsafe { declarations.read(region.cookie, own) }
         {
