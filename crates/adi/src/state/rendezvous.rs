@@ -9,6 +9,9 @@
 //! | `Segments` | the receiver, out of a region of segments of which the request has told the cookie, or out of memory that it sees into irregular blocks | `Ats` | `segments` |
 //! | `Packets` | both copy | `Cts`, `Data`... | `packets` |
 //!
+//! At speculative addresses `Ats` is `AtsUnconfirmed`, and the sender's word `RtsConfirm`. `AtsKept` says that the receiver keeps a copy, since no
+//! receive has matched.
+//!
 //! The receiver tries the plans of [`tern_policy::rendezvous`] in their order, until one is possible.
 
 mod get;
