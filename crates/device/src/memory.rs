@@ -66,6 +66,15 @@ impl Memory {
         Run { address, len: self.block - within }
     }
 
+    /// Where its first `len` bytes lie, no more than it has: block by block. Not for opaque memory.
+    pub fn runs(&self, len: u64) -> impl Iterator<Item = Run> + '_ {
+        (0..len.div_ceil(self.block)).map(move |block| {
+            let from = block * self.block;
+            let run = self.run_at(from);
+            Run { len: run.len.min(len - from), ..run }
+        })
+    }
+
     /// By what the kernel module knows it.
     pub fn name(&self) -> Name {
         Name { cookie: self.cookie, start: self.address.wrapping_add_signed(self.span().0) }

@@ -85,9 +85,9 @@ pub trait SingleCopy {
         None
     }
 
-    /// Copies the first bytes of a region of `peer`'s, or of other memory that it has told of, into own memory in these runs, at once. False when that is not possible, as by a cookie that names
-    /// no region of so many bytes; what is in the runs then means nothing.
-    fn copy_region(&self, _peer: u32, _region: &Memory, _target: &[Run]) -> bool {
+    /// Copies the first bytes of memory of `peer`'s, a region or other memory that it has told of, into own memory in these runs, at once. False when
+    /// that is not possible, as by a cookie that names no region of so many bytes; what is in the runs then means nothing.
+    fn copy_segments(&self, _peer: u32, _memory: &Memory, _target: &[Run]) -> bool {
         false
     }
 

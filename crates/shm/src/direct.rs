@@ -330,9 +330,9 @@ impl SingleCopy for Shm {
         self.direct.access.close_region(memory);
     }
 
-    fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
+    fn copy_segments(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
         let by = self.is_home(peer).then(|| self.way_to_region(peer, region.place != 0)).flatten();
-        let copied = |by| self.direct.access.copy_region(peer, self.segment.process(peer), by, region, target);
+        let copied = |by| self.direct.access.copy_segments(peer, self.segment.process(peer), by, region, target);
         by.is_some_and(copied)
     }
 

@@ -61,6 +61,25 @@ fn fill(at: *mut u8, by: impl Fn(usize) -> u8) {
     (0..LEN).for_each(|byte| unsafe { *at.add(byte) = by(byte) });
 }
 
+/// The first `len` bytes of these runs, or all of them: a message may be shorter than its receive.
+fn first(mut runs: Vec<Run>, mut len: u64) -> Vec<Run> {
+    for run in &mut runs {
+        run.len = run.len.min(len);
+        len -= run.len;
+    }
+    runs.retain(|run| run.len > 0);
+    runs
+}
+
+/// The wanted runs of these pages hold the first bytes of the segments, and no other byte has changed.
+fn moved(segments: &[Run], target: *mut u8, wanted: &[Run]) -> Result<(), TestCaseError> {
+    let (expected, found) = (bytes(segments), bytes(wanted));
+    prop_assert!(found == expected[..found.len()]);
+    let changed = bytes(&runs(target, &[(0, LEN)])).iter().filter(|&&byte| byte != 0xee).count();
+    prop_assert_eq!(changed, found.len());
+    Ok(())
+}
+
 /// Parts of the pages that lie in any order, and do not overlap.
 fn parts() -> impl Strategy<Value = Vec<(usize, usize)>> {
     let cuts = prop::collection::btree_set(1..LEN, 2..24);
@@ -92,21 +111,11 @@ proptest! {
         let segments = runs(source, &from);
         let region = open(&owner, source, &segments).expect("room for a region");
         prop_assert_eq!((region.is_region(), region.place != 0, region.len), (true, shared, sum(&segments)));
-        let mut wanted = runs(target, &to);
-        while sum(&wanted) > region.len {
-            // The message is shorter than its receive.
-            let over = sum(&wanted) - region.len;
-            let last = wanted.last_mut().expect("it is not empty");
-            last.len = last.len.saturating_sub(over);
-            wanted.retain(|run| run.len > 0);
-        }
-        prop_assert!(reader.copy_region(0, &region, &wanted));
-        let (expected, found) = (bytes(&segments), bytes(&wanted));
-        prop_assert!(found == expected[..found.len()]);
-        let changed = bytes(&runs(target, &[(0, LEN)])).iter().filter(|&&byte| byte != 0xee).count();
-        prop_assert_eq!(changed, found.len());
+        let wanted = first(runs(target, &to), region.len);
+        prop_assert!(reader.copy_segments(0, &region, &wanted));
+        moved(&segments, target, &wanted)?;
         owner.release(&region);
-        prop_assert!(!reader.copy_region(0, &region, &wanted), "it is closed");
+        prop_assert!(!reader.copy_segments(0, &region, &wanted), "it is closed");
     }
 }
 
@@ -133,18 +142,9 @@ proptest! {
             len: block.min(len - number * block),
         };
         let segments: Vec<Run> = (0..blocks).map(segment).collect();
-        let mut left = len;
-        let mut wanted = runs(target, &to);
-        for run in &mut wanted {
-            run.len = run.len.min(left);
-            left -= run.len;
-        }
-        wanted.retain(|run| run.len > 0);
-        prop_assert!(reader.copy_region(0, &words, &wanted));
-        let (expected, found) = (bytes(&segments), bytes(&wanted));
-        prop_assert!(found == expected[..found.len()]);
-        let changed = bytes(&runs(target, &[(0, LEN)])).iter().filter(|&&byte| byte != 0xee).count();
-        prop_assert_eq!(changed, found.len());
+        let wanted = first(runs(target, &to), len);
+        prop_assert!(reader.copy_segments(0, &words, &wanted));
+        moved(&segments, target, &wanted)?;
     }
 }
 
@@ -153,9 +153,9 @@ fn memory_in_very_many_blocks_goes_otherwise() {
     let [owner, reader] = pair();
     let (source, target) = (pages(Some(&owner)), pages(None));
     let words = |blocks| Memory { address: source as u64, len: blocks, block: 1, stride: 2, ..Memory::default() };
-    let copies = |blocks| reader.copy_region(0, &owner.locate(1, words(blocks), true), &runs(target, &[(0, 100)]));
+    let copies = |blocks| reader.copy_segments(0, &owner.locate(1, words(blocks), true), &runs(target, &[(0, 100)]));
     assert!(copies(4096) && !copies(4097));
-    assert!(!reader.copy_region(0, &Memory::opaque(4000), &runs(target, &[(0, 100)])), "only its owner knows it");
+    assert!(!reader.copy_segments(0, &Memory::opaque(4000), &runs(target, &[(0, 100)])), "only its owner knows it");
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn a_wrong_cookie_moves_nothing() {
         fill(source, |_| 1);
         let into = runs(target, &[(100, 3000)]);
         let before = Memory { key: 24, place: u64::from(shared), ..Memory::opaque(3000) };
-        assert!(!reader.copy_region(0, &before, &into), "its owner has no region yet");
+        assert!(!reader.copy_segments(0, &before, &into), "its owner has no region yet");
         let region = open(&owner, source, &runs(source, &[(0, 2000), (5000, 2000)])).expect("room for a region");
         for wrong in [
             Memory { key: region.key + 1, ..region },
@@ -179,15 +179,15 @@ fn a_wrong_cookie_moves_nothing() {
             Memory { len: region.len + 1, ..region },
             Memory { len: u64::MAX, ..region },
         ] {
-            assert!(!reader.copy_region(0, &wrong, &into), "{wrong:?}");
+            assert!(!reader.copy_segments(0, &wrong, &into), "{wrong:?}");
         }
         if shared {
             let above = Memory { address: region.address + 1, ..region };
-            assert!(!reader.copy_region(0, &above, &into), "a segment lies before the region");
+            assert!(!reader.copy_segments(0, &above, &into), "a segment lies before the region");
         }
-        assert!(!reader.copy_region(0, &region, &runs(target, &[(0, 4001)])), "longer than the region");
+        assert!(!reader.copy_segments(0, &region, &runs(target, &[(0, 4001)])), "longer than the region");
         assert!(bytes(&runs(target, &[(0, LEN)])).iter().all(|&byte| byte == 0), "nothing has moved");
-        assert!(reader.copy_region(0, &region, &into));
+        assert!(reader.copy_segments(0, &region, &into));
         assert_eq!(bytes(&into), [1; 3000]);
     }
 }
@@ -204,8 +204,8 @@ fn a_region_that_is_closed_makes_room_for_another() {
     for (at, region) in opened.iter().enumerate() {
         owner.release(region);
         let another = open(&owner, source, &runs(source, &[(at + 100, 1), (at, 1)])).expect("there is room again");
-        assert!(!reader.copy_region(0, region, &into));
-        assert!(reader.copy_region(0, &another, &into));
+        assert!(!reader.copy_segments(0, region, &into));
+        assert!(reader.copy_segments(0, &another, &into));
         assert_eq!(bytes(&into), [at as u8 + 100, at as u8]);
     }
 }
@@ -223,11 +223,11 @@ fn what_the_kernel_does_not_copy_is_no_region() {
     unsafe { mprotect(source.add(half).cast(), half, MprotectFlags::empty()) }.expect("protection of own memory");
     let region = open(&owner, source, &runs(source, &[(0, 8192), (half, 8192)])).expect("room for a region");
     let into = runs(target, &[(0, 16384)]);
-    assert!(!reader.copy_region(0, &region, &into));
+    assert!(!reader.copy_segments(0, &region, &into));
     owner.release(&region);
     // SAFETY: as above.
     unsafe { mprotect(source.add(half).cast(), half, MprotectFlags::READ | MprotectFlags::WRITE) }.expect("as above");
     let region = open(&owner, source, &runs(source, &[(0, 8192), (half, 8192)])).expect("room for a region");
-    assert!(!reader.copy_region(0, &region, &into), "the kernel is not asked again");
+    assert!(!reader.copy_segments(0, &region, &into), "the kernel is not asked again");
     assert!(reader.locate_span(0, &Memory::dense(target, LEN), 1, true).is_none(), "nor is anything offered");
 }

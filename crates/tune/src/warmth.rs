@@ -31,7 +31,8 @@ impl CacheRoom {
     }
 
     /// Of so many bytes.
-    pub fn of(bytes: u64) -> CacheRoom {
+    #[cfg(test)]
+    fn of(bytes: u64) -> CacheRoom {
         CacheRoom { processes: 0, bytes: OnceCell::from(bytes) }
     }
 

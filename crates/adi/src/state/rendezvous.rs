@@ -61,7 +61,7 @@ struct Wanted {
     source: Memory,
 }
 
-/// Whether memory is in few and long blocks, as far as its words tell. Their sender tells of no other regions.
+/// Whether memory is in few and long blocks, as far as its words tell. A region is, or its sender would not have opened it.
 fn is_coarse(memory: &Memory) -> bool {
     memory.is_opaque() || policy::is_coarse(memory.len as usize, memory.len.div_ceil(memory.block))
 }
@@ -235,7 +235,7 @@ impl State {
             RndvPlan::Kernel => self.get_by_kernel(&wanted),
             RndvPlan::Get => self.get(&wanted),
             RndvPlan::Put => self.invite(&wanted),
-            RndvPlan::Segments => self.copy_region(&wanted),
+            RndvPlan::Segments => self.copy_segments(&wanted),
             RndvPlan::Packets => self.clear_to_send(&wanted),
         });
         debug_assert!(done, "packets are always possible");

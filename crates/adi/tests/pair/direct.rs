@@ -114,15 +114,6 @@ struct Fetch {
 }
 
 /// Copies what fits, byte by byte.
-/// The blocks of memory that is no region.
-fn by_words(memory: &Memory) -> Vec<Run> {
-    let block = |from: u64| {
-        let run = memory.run_at(from);
-        Run { len: run.len.min(memory.len - from), ..run }
-    };
-    (0..memory.len).step_by(memory.block as usize).map(block).collect()
-}
-
 fn copy(source: &Memory, target: &Memory) {
     let at = |memory: &Memory, byte: u64| {
         let offset = (byte / memory.block) as i64 * memory.stride + (byte % memory.block) as i64;
@@ -423,10 +414,10 @@ impl SingleCopy for Port {
         Some(Memory { address: span.address, len, key, ..Memory::default() })
     }
 
-    fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
+    fn copy_segments(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
         let found = match region.is_region() {
             true => REGIONS.with_borrow(|regions| regions.get(&region.key).cloned()),
-            false => (region.place != 0).then(|| by_words(region)),
+            false => (region.place != 0).then(|| region.runs(region.len).collect()),
         };
         let Some(segments) = found.filter(|_| region.len >= target.iter().map(|run| run.len).sum()) else {
             return false;

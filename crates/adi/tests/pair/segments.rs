@@ -56,23 +56,28 @@ proptest! {
     }
 }
 
+/// A message of that length from 0 to 1, in irregular blocks or not, and a receive for it. Either of them is there first.
+fn one_message(seed: u64, (len, gaps): (usize, bool), receive: (usize, bool)) {
+    let mut world = World::new(2, Manners { seed, packet: 20_000, queue: 4 }, LIMIT);
+    let send = Action::Send { from: 0, to: 1, context: 0, tag: 1, len, gaps, mode: SendMode::Standard };
+    let wanted = Wanted { context: 0, source: 0, tag: 1 };
+    let receive = Action::Receive { at: 1, wanted, len: receive.0, gaps: receive.1 };
+    let [first, second] = if seed % 4 < 2 { [&send, &receive] } else { [&receive, &send] };
+    world.act(first);
+    (0..20).for_each(|_| world.act(&Action::Progress(1)));
+    world.act(second);
+    world.finish(CONTEXTS, 5 * LIMIT + 100);
+    verdict::judge(&world);
+}
+
 /// Both ways are gone, whether the receive or the message is there first, and whichever is longer.
 #[test]
 fn regions_and_packets_are_both_tried() {
     let (before, rounds) = (direct::COPIED.get(), 60);
     for seed in 0..rounds {
-        let mut world = World::new(2, Manners { seed, packet: 20_000, queue: 4 }, LIMIT);
-        let (len, mode) = (LONG + 3 * seed as usize, SendMode::Standard);
-        let send = Action::Send { from: 0, to: 1, context: 0, tag: 1, len, gaps: true, mode };
-        let wanted = Wanted { context: 0, source: 0, tag: 1 };
+        let len = LONG + 3 * seed as usize;
         let room = [LONG, whole(len, true), 2 * LONG][seed as usize % 3];
-        let receive = Action::Receive { at: 1, wanted, len: room, gaps: seed % 2 == 0 };
-        let [first, second] = if seed % 4 < 2 { [&send, &receive] } else { [&receive, &send] };
-        world.act(first);
-        (0..20).for_each(|_| world.act(&Action::Progress(1)));
-        world.act(second);
-        world.finish(CONTEXTS, 5 * LIMIT + 100);
-        verdict::judge(&world);
+        one_message(seed, (len, true), (room, seed % 2 == 0));
     }
     let copied = u64::from(direct::COPIED.get() - before);
     assert!((rounds / 6..rounds - 5).contains(&copied), "{copied} of {rounds} out of regions");
@@ -83,17 +88,7 @@ fn what_is_seen_goes_into_irregular_blocks() {
     direct::SHARES.set(true);
     let before = direct::SEEN.get();
     for seed in 0..200 {
-        let mut world = World::new(2, Manners { seed, packet: 20_000, queue: 4 }, LIMIT);
-        let (len, mode) = (LONG + 3 * seed as usize, SendMode::Standard);
-        let send = Action::Send { from: 0, to: 1, context: 0, tag: 1, len, gaps: false, mode };
-        let wanted = Wanted { context: 0, source: 0, tag: 1 };
-        let receive = Action::Receive { at: 1, wanted, len: [LONG, 2 * LONG][seed as usize % 2], gaps: true };
-        let [first, second] = if seed % 4 < 2 { [&send, &receive] } else { [&receive, &send] };
-        world.act(first);
-        (0..20).for_each(|_| world.act(&Action::Progress(1)));
-        world.act(second);
-        world.finish(CONTEXTS, 5 * LIMIT + 100);
-        verdict::judge(&world);
+        one_message(seed, (LONG + 3 * seed as usize, false), ([LONG, 2 * LONG][seed as usize % 2], true));
     }
     let copied = direct::SEEN.get() - before;
     assert!(copied >= 10, "{copied} of 200");

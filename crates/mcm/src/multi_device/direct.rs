@@ -203,8 +203,8 @@ impl SingleCopy for MultiDevice {
         self.direct_to(peer).and_then(|(device, peer)| device.open_region(peer, span, segments))
     }
 
-    fn copy_region(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.copy_region(peer, region, target))
+    fn copy_segments(&self, peer: u32, region: &Memory, target: &[Run]) -> bool {
+        self.direct_to(peer).is_some_and(|(device, peer)| device.copy_segments(peer, region, target))
     }
 
     fn join(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {

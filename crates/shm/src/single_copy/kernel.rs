@@ -223,7 +223,7 @@ impl RegionAccess {
         let len = own.len.min(theirs.len);
         let moved = self.move_runs(peer, len, |pid| match (own.is_dense(), theirs.is_dense()) {
             (true, true) => copy(pid, &part(own, 0, len), &part(theirs, 0, len)),
-            _ => copy(pid, &runs(own, len as usize), &runs(theirs, len as usize)),
+            _ => copy(pid, as_runs(&blocks(own, len)), as_runs(&blocks(theirs, len))),
         });
         if moved {
             counters::KERNEL.add(1);
@@ -261,12 +261,6 @@ fn part(memory: &Memory, skip: u64, len: u64) -> [Run; 1] {
 }
 
 /// The blocks of memory that hold its first `len` bytes.
-fn runs(memory: &Memory, len: usize) -> Vec<Run> {
-    let block = memory.block as usize;
-    (0..len.div_ceil(block))
-        .map(|at| {
-            let address = memory.address.wrapping_add_signed(at as i64 * memory.stride);
-            Run::new(address as *const u8, block.min(len - at * block))
-        })
-        .collect()
+fn blocks(memory: &Memory, len: u64) -> Vec<Piece> {
+    memory.runs(len).collect()
 }

@@ -49,7 +49,7 @@ impl RegionAccess {
     }
 
     /// Copies the first bytes of memory of `peer`'s into own memory in these runs; false when that was not possible.
-    pub fn copy_region(&self, peer: u32, process: &Process, by: By, region: &Memory, target: &[Run]) -> bool {
+    pub fn copy_segments(&self, peer: u32, process: &Process, by: By, region: &Memory, target: &[Run]) -> bool {
         let len = sum(target);
         let copied = len <= region.len
             && match by {
@@ -107,36 +107,28 @@ impl RegionAccess {
     /// By the module, if the owner has told its cookie: a region of segments in one call, other memory block by block. Else by process number.
     fn copy_by_kernel(&self, peer: u32, process: &Process, region: &Memory, target: &[Run]) -> bool {
         let own = as_runs(target);
-        if !region.is_region() {
-            let Some(segments) = by_words(region) else { return false };
-            let theirs = (as_runs(&segments), region.name());
-            // SAFETY: own memory is the program's, which it leaves to the receive.
-            return self
-                .move_runs(peer, sum(target), |pid| unsafe { self.by_kernel(pid, own, theirs, Direction::Get) });
-        }
-        if let Some(declarations) = &self.declarations
+        if region.is_region()
+            && let Some(declarations) = &self.declarations
             // SAFETY: own memory is the program's, which it leaves to the receive.
             && unsafe { declarations.read(region.cookie, own) }
         {
             return true;
         }
         let Some(segments) = self.segments(process, region) else { return false };
-        // SAFETY: as above.
-        self.move_runs(peer, sum(target), |pid| unsafe { cma::read(pid, own, as_runs(&segments)) })
+        let theirs = as_runs(&segments);
+        self.move_runs(peer, sum(target), |pid| match region.is_region() {
+            // SAFETY: as above.
+            true => unsafe { cma::read(pid, own, theirs) },
+            // SAFETY: as above.
+            false => unsafe { self.by_kernel(pid, own, (theirs, region.name()), Direction::Get) },
+        })
     }
 }
 
-/// The blocks of memory that is no region. `None`: they are too many.
+/// The blocks of memory that is no region. `None`: they are too many, or only its owner knows them.
 fn by_words(memory: &Memory) -> Option<Vec<Run>> {
-    if memory.is_opaque() {
-        return None;
-    }
-    let blocks = memory.len.div_ceil(memory.block);
-    let run = |block| {
-        let Run { address, len } = memory.run_at(block * memory.block);
-        Run { address, len: len.min(memory.len - block * memory.block) }
-    };
-    (blocks <= SEGMENTS as u64).then(|| (0..blocks).map(run).collect())
+    let few = !memory.is_opaque() && memory.len.div_ceil(memory.block) <= SEGMENTS as u64;
+    few.then(|| memory.runs(memory.len).collect())
 }
 
 /// Bytes of all runs.

@@ -15,10 +15,10 @@ impl State {
 
     /// Copies the message out of its region, or out of the memory that the request has told, into whatever blocks the receive has. False if that
     /// is not possible.
-    pub(super) fn copy_region(&mut self, wanted: &Wanted) -> bool {
+    pub(super) fn copy_segments(&mut self, wanted: &Wanted) -> bool {
         self.learned.transfer();
         let target = self.requests.get(wanted.request).data.runs(wanted.bytes);
-        let done = self.direct().copy_region(wanted.from, &wanted.source, &target);
+        let done = self.direct().copy_segments(wanted.from, &wanted.source, &target);
         if done {
             if !wanted.source.is_region() {
                 rules::SEGMENTS.count_one();
