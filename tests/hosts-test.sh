@@ -60,6 +60,13 @@ for program in $with_card; do
 done
 check "a host file" 0 "^3 ranks" sh -c "printf '%s\n' '# all' '${name}a slots=2' '${name}b:1' > $work/hosts
     timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' -f $work/hosts -n 3 $work/act"
+# As the MPI Operator of Kubernetes tells its launcher: neither hosts nor a number of ranks on the command line.
+printf '%s\n' "${name}a slots = 2" "${name}b slots=1" "${name}c slots=0" > "$work/operator"
+for variable in HYDRA_HOST_FILE I_MPI_HYDRA_HOST_FILE OMPI_MCA_orte_default_hostfile PRTE_MCA_prte_default_hostfile; do
+    check "the hosts of $variable" 0 "^3 ranks" env "$variable=$work/operator" "OMPI_MCA_plm_rsh_agent=$work/shell" \
+        timeout 100 "$prefix/bin/mpirun" "$work/act"
+done
+check "a host file that is not there" 2 "named by HYDRA_HOST_FILE" env "HYDRA_HOST_FILE=$work/none" "$prefix/bin/mpirun" "$work/act"
 check "environment and directory are passed on" 0 "^2 hello you in /tmp$" \
     sh -c "cd /tmp && GREETING='hello you' timeout 100 $prefix/bin/mpiexec --remote-shell 'ip netns exec {host}' --hosts $hosts -n 3 $work/act env"
 check "rank 0 reads the standard input" 0 "^rank 0 read a line" \

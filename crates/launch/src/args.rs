@@ -11,9 +11,9 @@ mod values;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-use tern_settings::Manager;
+use tern_settings::{Entry, Manager, Source};
 
-use crate::allocation::{self, Allocation, Environment};
+use crate::allocation::{self, Allocation, Environment, foreign};
 use crate::host_list::{self, Block, Host};
 use crate::options::{Inherit, Options, Program, Stdin, TIMEOUT};
 use crate::place::{self, Map};
@@ -67,6 +67,9 @@ pub fn parse(args: impl IntoIterator<Item = OsString>, env: Environment<'_>) -> 
 /// What can only be told when all is read.
 fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_>) -> Result<(), String> {
     let slots = allocate(options, &mut sections, env)?;
+    if options.allocation.is_none() && tern_settings::REMOTE_SHELL.source() == Source::Default {
+        options.shell = options.shell.take().or_else(|| foreign::remote_shell(env, tern_settings::REMOTE_SHELL.get()));
+    }
     let alone = sections.len() == 1;
     let mut blocks: Vec<Block> = Vec::new();
     for section in sections {
@@ -127,8 +130,8 @@ fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_
     Ok(())
 }
 
-/// Gives the first program the hosts of the resource manager, if no hosts are named. The name of the allocation, and all
-/// its slots.
+/// Gives the first program the hosts that the environment names for other launchers, or else those of the resource manager, if the command
+/// line names none. Their name for the user, and all their slots.
 fn allocate(
     options: &mut Options, sections: &mut [Section], env: Environment<'_>,
 ) -> Result<Option<(String, u32)>, String> {
@@ -137,22 +140,33 @@ fn allocate(
     if manager == Manager::None {
         return Ok(None);
     }
+    if manager == Manager::Auto
+        && !named
+        && let Some((name, hosts)) = foreign::host_file(env)?
+    {
+        return Ok(Some((name, give(options, sections, hosts))));
+    }
     let found = match allocation::find(manager, env) {
         // What is damaged does not matter where hosts are named.
         found if named => found.unwrap_or_default(),
         found => found?,
     };
-    let Some(Allocation { name, manager, mut hosts }) = found else { return Ok(None) };
+    let Some(Allocation { name, manager, hosts }) = found else { return Ok(None) };
     options.allocation = Some(manager);
     if named {
         return Ok(None);
     }
+    Ok(Some((name, give(options, sections, hosts))))
+}
+
+/// Gives the first program these hosts, each with its slots. All their slots.
+fn give(options: &Options, sections: &mut [Section], mut hosts: Vec<Host>) -> u32 {
     if let Some(each) = options.per_host {
         hosts.iter_mut().for_each(|host| host.slots = Some(each));
     }
     let slots = hosts.iter().filter_map(|host| host.slots).fold(0, u32::saturating_add);
     sections[0].hosts = Some(hosts);
-    Ok(Some((name, slots)))
+    slots
 }
 
 /// Without this machine, if it is not wanted.

@@ -43,20 +43,41 @@ pub fn list(text: &OsStr) -> Result<Vec<Host>, String> {
     merge(text.split(',').map(str::trim).filter(|host| !host.is_empty()).map(one))
 }
 
-/// A file with a host in each line: `a`, `b:2` or `b slots=2`; what follows a `#` is a comment.
+/// A file with a host in each line: `a`, `b:2`, `b slots=2`, `b slots = 2`, `b cpu=2`; what follows a `#` is a comment. A host without slots,
+/// `b slots=0`, is left out.
 pub fn file(path: &OsStr) -> Result<Vec<Host>, String> {
+    file_or_none(path)?.ok_or_else(|| format!("the host file {}: no host is named", path.to_string_lossy()))
+}
+
+/// The same; `None` if the file names no host.
+pub fn file_or_none(path: &OsStr) -> Result<Option<Vec<Host>>, String> {
     let shown = path.to_string_lossy();
     let text = std::fs::read_to_string(path).map_err(|error| format!("the host file {shown}: {error}"))?;
     let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
-    merge(lines.filter(|line| !line.is_empty()).map(line)).map_err(|wrong| format!("the host file {shown}: {wrong}"))
+    let hosts: Vec<_> = lines.filter(|line| !line.is_empty()).map(line).collect();
+    if hosts.is_empty() {
+        return Ok(None);
+    }
+    let with_room = hosts.into_iter().filter(|host| !host.as_ref().is_ok_and(|host| host.slots == Some(0)));
+    merge(with_room).map(Some).map_err(|wrong| format!("the host file {shown}: {wrong}"))
 }
 
+/// Words of other launchers' host files that say how many slots a host has.
+const SLOTS: [&str; 4] = ["slots", "cpu", "cpus", "count"];
+
 fn line(line: &str) -> Result<Host, String> {
-    let mut words = line.split_whitespace();
+    let text = line.replace('=', " = ");
+    let mut words = text.split_whitespace().peekable();
     let mut host = one(words.next().unwrap_or_default())?;
-    for word in words {
-        if let Some(slots) = word.strip_prefix("slots=") {
-            host.slots = Some(number(line, slots)?);
+    while let Some(word) = words.next() {
+        if words.next_if_eq(&"=").is_none() {
+            continue;
+        }
+        let value = words.next().unwrap_or_default();
+        match word {
+            _ if SLOTS.contains(&word) => host.slots = Some(if value == "0" { 0 } else { number(line, value)? }),
+            "user" | "username" => host.name = format!("{value}@{}", host.name),
+            _ => {}
         }
     }
     Ok(host)
@@ -180,7 +201,12 @@ mod tests {
     fn hosts_are_named_in_the_manners_of_others() {
         let slots: Vec<_> = hosts("a,b:3, c,a").into_iter().map(|host| (host.name, host.slots)).collect();
         assert_eq!(slots, [("a".into(), Some(2)), ("b".into(), Some(3)), ("c".into(), None)]);
-        assert_eq!(line("a slots=4 max_slots=9"), Ok(Host { name: "a".into(), slots: Some(4) }));
+        for text in ["a slots=4 max_slots=9", "a slots = 4", "a cpu=4", "a count= 4", "a max-slots=9 cpus =4"] {
+            assert_eq!(line(text), Ok(Host { name: "a".into(), slots: Some(4) }), "{text}");
+        }
+        assert_eq!(line("a slots=0"), Ok(Host { name: "a".into(), slots: Some(0) }));
+        assert_eq!(line("a user=me"), Ok(Host { name: "me@a".into(), slots: None }));
+        assert!(line("a slots=").is_err() && line("a slots=x").is_err() && line("a:0").is_err());
         for wrong in ["", ",", "a:0", "a:x", "-oProxyCommand=x"] {
             assert!(list(OsStr::new(wrong)).is_err(), "{wrong}");
         }

@@ -1,6 +1,7 @@
 //! The hosts that a resource manager has given to this job: Slurm, PBS (also Torque), LSF or Grid Engine, by what it
 //! leaves in the environment.
 
+pub mod foreign;
 mod lists;
 
 use std::ffi::OsString;

@@ -269,3 +269,33 @@ fn hosts_of_a_resource_manager() {
     assert!(parse(words("-rmk pbs p"), &env).unwrap_err().contains("-rmk"));
     assert_eq!(run("-launcher slurm p").starter, Some(Starter::Srun));
 }
+
+#[test]
+fn hosts_of_other_launchers_variables() {
+    let path = std::env::temp_dir().join(format!("tern-args-{}-{:x}", std::process::id(), tern_pmi::new_job_id()));
+    std::fs::write(&path, "w-0 slots=2\nw-1 slots=1\nw-2 slots=0\n").expect("written");
+    let env = |name: &str| match name {
+        "OMPI_MCA_orte_default_hostfile" => Some(path.clone().into_os_string()),
+        "OMPI_MCA_plm_rsh_args" => Some("-o ConnectionAttempts=10".into()),
+        // A job of Slurm, too: the file goes first.
+        "SLURM_JOB_ID" => Some("17".into()),
+        "SLURM_JOB_NODELIST" => Some("n[1-2]".into()),
+        "SLURM_TASKS_PER_NODE" => Some("2(x2)".into()),
+        _ => None,
+    };
+    let run = |line: &str| match parse(line.split(' ').map(OsString::from), &env) {
+        Ok(Command::Run(options)) => *options,
+        other => panic!("{line}: {other:?}"),
+    };
+    let all = run("p");
+    assert_eq!((all.blocks[0].ranks, all.blocks[0].hosts.len(), all.allocation), (3, 2, None));
+    assert!(all.shell.is_some_and(|shell| shell.starts_with("ssh ") && shell.ends_with("-o ConnectionAttempts=10")));
+    assert_eq!(run("-ppn 4 p").blocks[0].ranks, 8);
+    assert_eq!(run("--remote-shell rsh p").shell, Some("rsh".into()));
+    // What the command line says goes before.
+    assert_eq!(run("--hosts a -n 2 p").blocks[0].hosts[0].name, "a");
+    assert_eq!(run("-rmk none p").blocks, []);
+    let slurm = run("-rmk slurm p");
+    assert_eq!((slurm.allocation, slurm.shell), (Some(Manager::Slurm), None));
+    std::fs::remove_file(&path).expect("removed");
+}
