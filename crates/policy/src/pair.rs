@@ -60,8 +60,8 @@ impl Default for Pair {
 }
 
 impl Pair {
-    /// Of receives whose caller waits, those of fewer bytes are not worth publishing where packets go without asking: into memory
-    /// that is `shared`, or not. `kernel`: whether it copies between the two.
+    /// Blocking receives below this size are not published: eager packets arrive sooner. `shared`: the receive's memory is shared.
+    /// `kernel`: whether the kernel copies between the two processes.
     pub fn packets_below(&self, shared: bool, kernel: impl FnOnce() -> bool) -> usize {
         if !self.publishes {
             return usize::MAX;

@@ -46,7 +46,7 @@ pub struct Published {
 #[repr(C, align(64))]
 #[derive(Default)]
 pub struct PostedReceives {
-    /// PerPeer from this one on are free.
+    /// Slots from here on are free.
     used: AtomicU32,
     /// Number of the last stream message that the receiver has taken.
     seen: AtomicU32,
@@ -76,7 +76,7 @@ impl PostedReceives {
         &self.slots[slot as usize]
     }
 
-    /// PerPeer that may be in use.
+    /// Slots below this number may be in use.
     #[inline]
     pub fn used(&self) -> u32 {
         // Acquire: pairs with the release in `publish`.

@@ -78,7 +78,7 @@ impl State {
         }
         let size = data.len();
         if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.stream.is_full(to) {
-            // What is too short for anything but packets goes in these whatever goes on.
+            // Short messages always go in packets.
             self.queues.put(to, &tuple);
             return self.send_packets(to, tuple, data, mode, Packets::Only);
         }

@@ -1,5 +1,5 @@
-//! Composer: what goes on around a send. That is what its caller does, and what the program most likely does, by its habits. By this the policy chooses who
-//! copies.
+//! Composer: the context of a send, by which the policy chooses who copies. The context says whether the send blocks, and whether it is part of an
+//! exchange.
 
 use super::State;
 use crate::Proc;
