@@ -28,11 +28,16 @@ put 644 "$root/include/mpi.h" "$to/include/mpi.h"
 if [ -e "$built/libtern_mpich.so" ]; then
     put 755 "$built/libtern_mpich.so" "$to/lib/libmpi.so.12"
     ln -sfn libmpi.so.12 "$to/lib/libmpich.so.12"
+    # For programs that open the name without a version; mpiexec says for which of them.
+    mkdir -p "$to/lib/tern/open/12"
+    ln -sfn ../../../libmpi.so.12 "$to/lib/tern/open/12/libmpi.so"
 fi
 if [ -e "$built/libtern_openmpi.so" ]; then
     put 755 "$built/libtern_openmpi.so" "$to/lib/libmpi.so.40"
     # The few symbols of C++ that programs refer to are in it too.
     ln -sfn libmpi.so.40 "$to/lib/libmpi_cxx.so.40"
+    mkdir -p "$to/lib/tern/open/40"
+    ln -sfn ../../../libmpi.so.40 "$to/lib/tern/open/40/libmpi.so"
 fi
 
 # Copies between processes, for programs and libraries without Tern's MPI.

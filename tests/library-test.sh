@@ -65,7 +65,50 @@ ${CC:-cc} indirect.c -o indirect -Wl,--enable-new-dtags,-rpath,"$place/plugin:$p
 printf '#!/bin/sh\nexec %s/plain\n' "$place" > script
 chmod +x script
 
+# Programs that open the name without a version: what it stands for on the machine says whose interface they expect.
+for number in 12 40; do
+    mkdir -p tern/lib/tern/open/$number open$number
+    printf 'const char *whose(void) { return "tern, %s"; }\n' $number > stub.c
+    ${CC:-cc} -shared -fPIC -Wl,-soname,libmpi.so.$number -o tern/lib/tern/open/$number/libmpi.so stub.c
+    printf 'const char *whose(void) { return "other, %s"; }\n' $number > stub.c
+    ${CC:-cc} -shared -fPIC -Wl,-soname,libmpi.so.$number -o open$number/libmpi.so stub.c
+done
+mkdir -p strange script32
+${CC:-cc} -shared -fPIC -Wl,-soname,libstrange.so.1 -o strange/libmpi.so stub.c
+echo 'INPUT(libmpi.so.40)' > script32/libmpi.so
+cat > opens.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+    void *library = dlopen("libmpi.so", RTLD_NOW);
+    const char *(*whose)(void) = library ? (const char *(*)(void))dlsym(library, "whose") : NULL;
+    printf("opened: %s\n", whose ? whose() : "none");
+    return 0;
+}
+C
+${CC:-cc} opens.c -o opens -ldl
+
 run="$place/tern/bin/mpiexec -n 2"
+for number in 12 40; do
+    expect "libmpi.so is Tern's with the interface that it has here, $number" "opened: tern, $number" \
+        env LD_LIBRARY_PATH="$place/open$number" $run ./opens
+done
+expect "the first one in the path says which" "opened: tern, 40" env LD_LIBRARY_PATH="/none:$place/open40:$place/open12" $run ./opens
+expect "and in the path that -x says" "opened: tern, 12" $run -x LD_LIBRARY_PATH="$place/open12" ./opens
+expect "agents of hosts look on their hosts" "opened: tern, 40" \
+    env LD_LIBRARY_PATH="$place/open40" $run --hosts a,b --remote-shell "env HOST={host}" ./opens
+expect "an mpiexec below another one sees the same" "opened: tern, 12" \
+    env LD_LIBRARY_PATH="$place/open12" $run "$place/tern/bin/mpiexec" -n 1 ./opens
+expect "what is no library for this machine is passed over" "opened: tern, 12" \
+    env LD_LIBRARY_PATH="$place/script32:$place/open12" $run ./opens
+expect "a library of an interface that Tern does not have stays" "opened: other, 40" \
+    env LD_LIBRARY_PATH="$place/strange" $run ./opens
+expect "--no-library-path leaves it alone" "opened: other, 12" \
+    env LD_LIBRARY_PATH="$place/open12" $run --no-library-path ./opens
+for number in 12 40; do
+    expect "what is installed has it, $number" "libmpi.so.$number" basename "$(readlink -f "$prefix/lib/tern/open/$number/libmpi.so")"
+done
 expect "without mpiexec a program has its own library" "library of other" ./runpath
 expect "mpiexec puts Tern's folder first" "library of tern" $run ./runpath
 expect "for programs that name no folder too" "library of tern" $run ./plain

@@ -51,6 +51,37 @@ int main(int argc, char **argv)
     FAILS(MPI_ERR_RANK, MPI_Group_incl(world, 2, twice, &group));
     FAILS(MPI_ERR_ARG, MPI_Group_incl(world, -1, bad, &group));
     FAILS(MPI_ERR_ARG, MPI_Group_range_incl(world, 1, zero, &group));
+    /* Ranges: strides of the wrong sign, ranks that do not exist or come twice. */
+    int away[2][3] = {{0, 1, -1}, {1, 0, 1}}, far[1][3] = {{0, size, 1}}, below[1][3] = {{-1, 0, 1}};
+    int again[2][3] = {{0, 0, 1}, {0, 0, -1}}, beyond[1][3] = {{0, size, size + 1}};
+    for (int i = 0; i < 2; i++) {
+        FAILS(MPI_ERR_ARG, MPI_Group_range_incl(world, 1, &away[i], &group));
+        FAILS(MPI_ERR_ARG, MPI_Group_range_excl(world, 1, &away[i], &group));
+    }
+    FAILS(MPI_ERR_ARG, MPI_Group_range_excl(world, 1, zero, &group));
+    FAILS(MPI_ERR_ARG, MPI_Group_range_incl(world, -1, far, &group));
+    FAILS(MPI_ERR_ARG, MPI_Group_range_excl(world, -1, far, &group));
+    FAILS(MPI_ERR_RANK, MPI_Group_range_incl(world, 1, far, &group));
+    FAILS(MPI_ERR_RANK, MPI_Group_range_excl(world, 1, far, &group));
+    FAILS(MPI_ERR_RANK, MPI_Group_range_incl(world, 1, below, &group));
+    FAILS(MPI_ERR_RANK, MPI_Group_range_incl(world, 2, again, &group));
+    FAILS(MPI_ERR_RANK, MPI_Group_range_excl(world, 2, again, &group));
+    FAILS(MPI_ERR_RANK, MPI_Group_excl(world, 2, twice, &group));
+    FAILS(MPI_ERR_ARG, MPI_Group_excl(world, -1, bad, &group));
+    FAILS(MPI_ERR_ARG, MPI_Group_incl(world, 1, NULL, &group));
+    FAILS(MPI_ERR_ARG, MPI_Group_range_incl(world, 1, NULL, &group));
+    FAILS(MPI_ERR_ARG, MPI_Group_translate_ranks(world, -1, bad, odd, there));
+    FAILS(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 1, (int[]){MPI_ANY_SOURCE}, odd, there));
+    OK(MPI_Group_range_incl(world, 0, NULL, &group));
+    CHECK(group == MPI_GROUP_EMPTY);
+    /* The last rank of a range need not be reached. */
+    OK(MPI_Group_range_incl(world, 1, beyond, &group));
+    OK(MPI_Group_size(group, &n));
+    CHECK(n == 1, "%d", n);
+    OK(MPI_Group_free(&group));
+    OK(MPI_Group_range_excl(world, 0, NULL, &group));
+    CHECK(compare(group, world) == MPI_IDENT);
+    OK(MPI_Group_free(&group));
     FAILS(MPI_ERR_RANK, MPI_Group_translate_ranks(world, 2, bad, odd, there));
     FAILS(MPI_ERR_GROUP, MPI_Group_size(MPI_GROUP_NULL, &n));
     OK(MPI_Group_incl(world, 0, NULL, &group));

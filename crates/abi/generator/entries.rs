@@ -232,6 +232,11 @@ impl Entry<'_> {
             return "Scope::NoFile".into();
         }
         match self.scoped() {
+            // A call that makes an object and got its error handler.
+            None if self.params().any(|(_, kind)| kind.name == "errhandler") => {
+                let made = if self.params().any(|(_, kind)| kind.name == "session-out") { "session" } else { "comm" };
+                format!("scope::unmade_{made}(face::errhandler({}))", self.first("errhandler"))
+            }
             None => "Scope::None".into(),
             Some((p, what, false)) => {
                 format!("scope::{what}(face::{what}({}))", p.name)

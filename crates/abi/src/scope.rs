@@ -2,8 +2,9 @@
 //! called when there is an error; a handle that names nothing leaves it to MPI_COMM_SELF's handler
 //! (MPI 5.0 section 9.3).
 
+use tern_mpi::errhandler::of_unmade;
 use tern_mpi::objects::objects;
-use tern_mpi::scope::Scope;
+use tern_mpi::scope::{ErrhandlerKind, Scope};
 
 #[cold]
 pub fn comm(handle: usize) -> Scope {
@@ -35,4 +36,16 @@ pub fn win(handle: usize) -> Scope {
 #[cold]
 pub fn file(handle: usize) -> Scope {
     tern_mpi::file::lookup(handle).map_or(Scope::NoFile, Scope::of)
+}
+
+/// A communicator that was to be made with this error handler.
+#[cold]
+pub fn unmade_comm(errhandler: usize) -> Scope {
+    of_unmade(errhandler, ErrhandlerKind::Comm)
+}
+
+/// A session that was to be made with this error handler.
+#[cold]
+pub fn unmade_session(errhandler: usize) -> Scope {
+    of_unmade(errhandler, ErrhandlerKind::Session)
 }

@@ -1,5 +1,5 @@
-//! What the headers of a program say of the libraries that it loads: the loader, and DT_RPATH. Programs of this
-//! machine's own format only (ELF, 64 bits, this byte order).
+//! What the headers of a program say of the libraries that it loads: the loader, and DT_RPATH; and the name of a library,
+//! DT_SONAME. Files of this machine's own format only (ELF, 64 bits, this byte order).
 
 /// Segments that matter.
 const PT_LOAD: u32 = 1;
@@ -7,6 +7,7 @@ const PT_DYNAMIC: u32 = 2;
 const PT_INTERP: u32 = 3;
 /// Entries of the dynamic segment that matter.
 const DT_STRTAB: u64 = 5;
+const DT_SONAME: u64 = 14;
 const DT_RPATH: u64 = 15;
 const DT_RUNPATH: u64 = 29;
 /// More headers, or bytes of a segment, than a program has: such a file is not read.
@@ -32,7 +33,31 @@ struct Segment {
 impl Elf {
     /// Reads a program by `at(offset, length)`, which gives so many bytes of the file. None for anything but a
     /// program that names a loader.
-    pub fn read(mut at: impl FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<Elf> {
+    pub fn read(at: impl FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<Elf> {
+        let mut headers = Headers::read(at)?;
+        let loader = text(&headers.content(PT_INTERP)?)?;
+        let dynamic = headers.content(PT_DYNAMIC)?;
+        let replaced = entry(&dynamic, DT_RUNPATH).is_some();
+        let rpath = if replaced { None } else { headers.string(&dynamic, DT_RPATH) };
+        Some(Elf { loader, rpath })
+    }
+}
+
+/// The name that a library has for programs linked with it; `at` as of [`Elf::read`].
+pub fn soname(at: impl FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<String> {
+    let mut headers = Headers::read(at)?;
+    let dynamic = headers.content(PT_DYNAMIC)?;
+    headers.string(&dynamic, DT_SONAME)
+}
+
+/// A file whose segments are known.
+struct Headers<At> {
+    at: At,
+    segments: Vec<Segment>,
+}
+
+impl<At: FnMut(u64, usize) -> Option<Vec<u8>>> Headers<At> {
+    fn read(mut at: At) -> Option<Headers<At>> {
         let head = at(0, 64)?;
         let own_order = if cfg!(target_endian = "little") { 1 } else { 2 };
         if !head.starts_with(b"\x7fELF") || head[4] != 2 || head[5] != own_order {
@@ -40,27 +65,26 @@ impl Elf {
         }
         let (table, size, count) = (word(&head, 32)?, half(&head, 54)?, half(&head, 56)?);
         let table = at(table, usize::from(size) * usize::from(count))?;
-        let segments: Vec<Segment> = table.chunks_exact(usize::from(size.max(56))).filter_map(segment).collect();
-        let mut content = |kind| {
-            let found = segments.iter().find(|segment| segment.kind == kind && segment.length < MOST)?;
-            at(found.offset, found.length as usize)
-        };
-        let loader = text(&content(PT_INTERP)?)?;
-        let dynamic = content(PT_DYNAMIC)?;
-        let entry = |tag| {
-            let mut pairs = dynamic.chunks_exact(16).map(|pair| (word(pair, 0), word(pair, 8)));
-            pairs.find(|(found, _)| *found == Some(tag))?.1
-        };
-        let rpath = match (entry(DT_RPATH), entry(DT_RUNPATH), entry(DT_STRTAB)) {
-            (Some(name), None, Some(strings)) => {
-                let strings =
-                    segments.iter().find(|segment| segment.holds(strings)).map(|s| s.offset + strings - s.address);
-                strings.and_then(|strings| string(&mut at, strings + name))
-            }
-            _ => None,
-        };
-        Some(Elf { loader, rpath })
+        let segments = table.chunks_exact(usize::from(size.max(56))).filter_map(segment).collect();
+        Some(Headers { at, segments })
     }
+
+    fn content(&mut self, kind: u32) -> Option<Vec<u8>> {
+        let found = self.segments.iter().find(|segment| segment.kind == kind && segment.length < MOST)?;
+        (self.at)(found.offset, found.length as usize)
+    }
+
+    /// The string that an entry of the dynamic segment names.
+    fn string(&mut self, dynamic: &[u8], tag: u64) -> Option<String> {
+        let (name, strings) = (entry(dynamic, tag)?, entry(dynamic, DT_STRTAB)?);
+        let segment = self.segments.iter().find(|segment| segment.holds(strings))?;
+        string(&mut self.at, segment.offset + strings - segment.address + name)
+    }
+}
+
+fn entry(dynamic: &[u8], tag: u64) -> Option<u64> {
+    let mut pairs = dynamic.chunks_exact(16).map(|pair| (word(pair, 0), word(pair, 8)));
+    pairs.find(|(found, _)| *found == Some(tag))?.1
 }
 
 impl Segment {

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::by_name;
 use crate::elf::Elf;
 use crate::planned::Planned;
 
@@ -31,12 +32,14 @@ pub fn folder() -> Option<PathBuf> {
     folder.join(OWN).exists().then_some(folder)
 }
 
-/// `folder`, in front of what the loader is to look through already.
+/// Tern's `folder`, and that for programs that open a library by a name without a version ([`by_name`]), in front of what
+/// the loader is to look through already.
 pub fn in_front(folder: &Path, path: Option<&OsStr>) -> OsString {
     let rest: Vec<PathBuf> = path
         .filter(|path| !path.is_empty())
-        .map_or(Vec::new(), |path| std::env::split_paths(path).filter(|entry| entry != folder).collect());
-    let all = std::iter::once(folder.to_owned()).chain(rest);
+        .map_or(Vec::new(), |path| std::env::split_paths(path).filter(|entry| !entry.starts_with(folder)).collect());
+    let by_name = by_name::folder(folder, &rest);
+    let all = std::iter::once(folder.to_owned()).chain(by_name).chain(rest);
     // A folder with a colon in its name cannot be in the list.
     std::env::join_paths(all).unwrap_or_else(|_| path.unwrap_or_default().to_owned())
 }

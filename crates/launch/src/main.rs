@@ -2,6 +2,7 @@
 
 mod allocation;
 mod args;
+mod by_name;
 mod descendants;
 mod elf;
 mod guard;

@@ -175,11 +175,11 @@ pub(crate) fn check_not_predefined(id: i32) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Comm_get_attr. Predefined attributes are addresses of ints (MPI 5.0 section 9.1.2); all
-/// communicators have them.
+/// MPI_Comm_get_attr. Predefined attributes are addresses of ints (MPI 5.0 section 9.1.2). Communicators of the world model
+/// all have them; those that were derived from a session have MPI_TAG_UB alone.
 pub fn comm_get_attr(comm: Rc<Comm>, id: i32, value: Out<usize>, flag: Out<i32>) -> Result<()> {
     if (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&id) {
-        let found = predefined(id);
+        let found = if comm.local.session.is_some() && id != MPI_TAG_UB { None } else { predefined(id) };
         flag.set(found.is_some() as i32);
         if let Some(address) = found {
             value.set(address as usize);

@@ -14,6 +14,7 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::objects::{Comm, Datatype};
 use crate::observe;
+use crate::request::freeing::Freeing;
 use crate::request::{Outcome, Request, Work, transfer_outcome};
 use crate::runtime::adi;
 use crate::scope::Scope;
@@ -136,6 +137,7 @@ pub fn receive(id: tern_adi::Request, count: i64, datatype: &Rc<Datatype>, comm:
         finish: Box::new(move || received(adi().take(id), count, &datatype)),
         ended: RefCell::default(),
         cancel: Some(Box::new(move || adi().cancel(id))),
+        freeing: Freeing::Always,
     }))
 }
 

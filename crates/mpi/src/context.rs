@@ -48,6 +48,12 @@ pub fn channel_tag(number: u32) -> i32 {
     i32::MIN + 0x6000_0000 + (number & 0x0fff_ffff) as i32
 }
 
+/// The same for numbers that the program chose for the leaders of intercommunicators: a group of the communicator may use
+/// the number at that time too ([`reserved_tag`]).
+pub fn leaders_tag(number: u32) -> i32 {
+    i32::MIN + 0x7000_0000 + (number & 0x07ff_ffff) as i32
+}
+
 /// The ids that this process uses, as bits; no trailing zero bytes.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Ids(Vec<u8>);
@@ -333,7 +339,8 @@ mod tests {
         for number in [0, 1, 0x3fff_ffff, u32::MAX] {
             assert!(reserved_tag(number) < sequence_tag(0));
             assert!(sequence_tag(number) < channel_tag(0));
-            assert!(channel_tag(number) < tern_adi::ANY_TAG);
+            assert!(channel_tag(number) < leaders_tag(0));
+            assert!(leaders_tag(number) < tern_adi::ANY_TAG);
         }
     }
 

@@ -74,6 +74,33 @@ impl InCharge for Session {
     }
 }
 
+/// An object that was not made: the error handler that it would have had takes the errors of the call (sections 7.4.2 and 11.3.1).
+struct Unmade {
+    null: usize,
+    errhandler: Rc<Errhandler>,
+}
+
+impl InCharge for Unmade {
+    fn handle(&self) -> usize {
+        self.null
+    }
+
+    fn errhandler(&self) -> Rc<Errhandler> {
+        self.errhandler.clone()
+    }
+}
+
+/// The scope of a call that makes an object of some kind, and got the handle of the object's error handler. A handler that
+/// is not valid, or is for another kind of object, takes no error.
+#[cold]
+pub fn of_unmade(errhandler: usize, kind: ErrhandlerKind) -> Scope {
+    let null = if kind == ErrhandlerKind::Session { MPI_SESSION_NULL } else { MPI_COMM_NULL };
+    match lookup(errhandler) {
+        Ok(errhandler) if errhandler.check_kind(kind).is_ok() => Scope::of(Rc::new(Unmade { null, errhandler })),
+        _ => Scope::None,
+    }
+}
+
 impl Errhandler {
     fn is_predefined(&self) -> bool {
         !matches!(self.action, OnError::User(..) | OnError::Stated(..))

@@ -123,18 +123,20 @@ impl Group {
 }
 
 /// The ranks of (first, last, stride) triples (MPI 5.0 section 7.3.2). MPI_ERR_RANK for a range
-/// outside of the group of `size`, MPI_ERR_ARG for a stride of 0.
+/// outside of the group of `size`, MPI_ERR_ARG for a stride of 0, or one that leads away from the last rank.
 fn expand(ranges: &[[i32; 3]], size: i32) -> Result<Vec<i32>> {
     let mut ranks = Vec::new();
     for &[first, last, stride] in ranges {
         if stride == 0 {
             return err!(MPI_ERR_ARG, "the stride of range ({first}, {last}, 0) is 0");
         }
-        let count = (last as i64 - first as i64) / stride as i64 + 1;
-        let forward = (last as i64 - first as i64) * stride as i64 >= 0;
-        if !forward {
-            continue; // no rank lies in it
+        if first != last && (last > first) != (stride > 0) {
+            return err!(
+                MPI_ERR_ARG,
+                "the stride of range ({first}, {last}, {stride}) leads away from its last rank: change its sign"
+            );
         }
+        let count = (last as i64 - first as i64) / stride as i64 + 1;
         let end = first as i64 + (count - 1) * stride as i64;
         if !(0..size).contains(&first) || !(0..size as i64).contains(&end) {
             return err!(MPI_ERR_RANK, "range ({first}, {last}, {stride}) leaves the group, whose size is {size}");
@@ -314,7 +316,9 @@ mod tests {
         assert_eq!(expand(&[[1, 6, 2], [9, 7, -2]], 10).unwrap(), [1, 3, 5, 9, 7]);
         assert_eq!(expand(&[[0, 10, 3]], 10).unwrap(), [0, 3, 6, 9]); // 10 itself is not reached
         assert_eq!(expand(&[[4, 4, -1]], 10).unwrap(), [4]);
-        assert_eq!(expand(&[[5, 4, 1]], 10).unwrap(), []);
+        for wrong in [[5, 4, 1], [4, 5, -1], [9, 0, i32::MAX], [0, 9, i32::MIN]] {
+            assert_eq!(expand(&[[1, 2, 1], wrong], 10).unwrap_err().code, MPI_ERR_ARG);
+        }
         assert_eq!(expand(&[[0, 10, 1]], 10).unwrap_err().code, MPI_ERR_RANK);
         assert_eq!(expand(&[[-1, 2, 1]], 10).unwrap_err().code, MPI_ERR_RANK);
         assert_eq!(expand(&[[0, 2, 0]], 10).unwrap_err().code, MPI_ERR_ARG);

@@ -8,6 +8,7 @@ use crate::collective::{failed, mismatched};
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::Comm;
+use crate::request::freeing::Freeing;
 use crate::request::persistent::Persistent;
 use crate::request::{Outcome, Request, Work};
 use crate::runtime::adi;
@@ -133,5 +134,6 @@ fn begin(comm: &Rc<Comm>, operation: &Rc<dyn Round>, error: Rc<Why>, agreement: 
         finish: Box::new(move || Outcome { status: RawStatus::empty(), error: disagreed().or_else(|| error()) }),
         ended: RefCell::default(),
         cancel: None,
+        freeing: Freeing::Never,
     }))
 }

@@ -20,6 +20,7 @@ use crate::info;
 use crate::info_map::InfoMap;
 use crate::memory_kinds;
 use crate::objects::{Attributes, Comm, Group, Info, objects};
+use crate::request::freeing::Freeing;
 use crate::request::{Outcome, Request, Work};
 use crate::runtime::runtime;
 use crate::scope::{Errhandler, ErrhandlerKind, Scope};
@@ -104,6 +105,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
         finish: Box::new(finish),
         ended: RefCell::default(),
         cancel: None,
+        freeing: Freeing::Always,
     };
     request.set(Request::Work(Rc::new(work)).into_handle());
     Ok(())
@@ -155,7 +157,7 @@ async fn subset_of(comm: Rc<Comm>, group: Rc<Group>, arrived: Option<Arrived>) -
             let own = if comm.rank == 0 { to_bytes(&group.procs) } else { Vec::new() };
             let groups = circle.gather(&own).await?;
             let known = to_procs(&groups[comm.remote_offset()]);
-            Some(Group::new(known.expect("processes of the parent's remote group are known")))
+            Some(group.derive(known.expect("processes of the parent's remote group are known")))
         }
     };
     let id = arrive::id(arrived, &circle).await?;

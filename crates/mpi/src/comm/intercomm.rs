@@ -6,7 +6,7 @@ use crate::check;
 use crate::comm;
 use crate::comm::create::{Made, bootstrap, check_intra, give, hash, inherited};
 use crate::constants::*;
-use crate::context::{BOOTSTRAP, allocate, reserved_tag};
+use crate::context::{BOOTSTRAP, allocate, leaders_tag, reserved_tag};
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::identity::{self, Identity, to_bytes, to_procs};
@@ -28,8 +28,16 @@ struct Side {
     leader: usize,
     /// At the leader: itself and the other leader; or why it cannot reach that one.
     leaders: Option<Result<Circle>>,
-    /// Tells this call from others between the same leaders.
-    tag: u32,
+}
+
+/// Bytes of [`name_of`].
+const NAME: usize = 8;
+
+/// Tells the circle of one side from all others that its processes are in at that time: threads may connect the same two groups at
+/// once, each over communicators of its own.
+fn name_of(circle: &Circle) -> [u8; NAME] {
+    let words = [circle.context as i32, circle.tag];
+    std::array::from_fn(|at| words[at / 4].to_ne_bytes()[at % 4])
 }
 
 /// Joins two groups whose leaders can reach each other (section 7.6.2).
@@ -38,12 +46,13 @@ fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
         Some(Err(error)) => Some(error.clone()),
         _ => None,
     };
-    // Leaders exchange groups; then each tells its own.
+    let own_name = name_of(&side.circle);
+    // Leaders exchange the names of their circles, and their groups; then each tells its own.
     let (leaders, circle) = (side.leaders.and_then(Result::ok), side.circle.clone());
     let between = leaders.clone();
     let (told, failure) = run(async move {
         let (told, failure) = match between {
-            Some(leaders) => match leaders.gather(&to_bytes(&circle.procs)).await {
+            Some(leaders) => match leaders.gather(&[&own_name[..], &to_bytes(&circle.procs)].concat()).await {
                 Ok(groups) => (groups[1 - leaders.me].clone(), None),
                 Err(error) => (Vec::new(), Some(error)),
             },
@@ -54,25 +63,26 @@ fn connect(side: Side, errhandler: Rc<Errhandler>) -> Made {
     if let Some(error) = failure {
         return Err(error);
     }
-    if told.is_empty() {
+    let Some((other_name, told)) = told.split_first_chunk::<NAME>() else {
         return err!(MPI_ERR_OTHER, "the leader of the local group could not reach the remote group");
-    }
+    };
     let local = side.group;
     let job = identity::of(local.procs[0]).job;
-    let all = [to_bytes(&local.procs), told.clone()].concat();
+    let all = [&to_bytes(&local.procs), told].concat();
     if identity::list(&all).iter().any(|process| process.job != job) {
         // Their leaders know each other, but perhaps not all of them do.
         let line = leaders.map(|leaders| crate::meeting::gate::line_between(&leaders));
         return crate::meeting::introduce::introduce(local, &side.circle, side.leader, line, errhandler).map(Some);
     }
-    let remote = Group::new(to_procs(&told).expect("all processes of a job are known"));
+    let remote = local.derive(to_procs(told).expect("all processes of a job are known"));
     if !local.intersection(&remote).procs.is_empty() {
         return err!(MPI_ERR_COMM, "the local and the remote group of an intercommunicator must not overlap");
     }
     let own_first = local.procs[0] < remote.procs[0];
     let (first, second) = if own_first { (&local, &remote) } else { (&remote, &local) };
     let both = first.union(second);
-    let tag = reserved_tag(hash([&to_bytes(&both.procs)[..], &side.tag.to_ne_bytes()]));
+    let names = if own_first { [&own_name, other_name] } else { [other_name, &own_name] };
+    let tag = reserved_tag(hash([&to_bytes(&both.procs)[..], &names[0][..], &names[1][..]]));
     let me = side.circle.me + if own_first { 0 } else { first.procs.len() };
     let circle = Circle { context: BOOTSTRAP, tag, me, procs: both.procs.clone() };
     run(async move {
@@ -112,13 +122,13 @@ pub fn intercomm_create(
         if other == runtime().me {
             return err!(MPI_ERR_RANK, "the remote leader, rank {remote_leader}, is this process");
         }
-        Ok(leaders(peer.peers.context, reserved_tag(tag as u32), runtime().me, other))
+        Ok(leaders(peer.peers.context, leaders_tag(tag as u32), runtime().me, other))
     };
     let leaders = (local_comm.rank == local_leader).then(reach);
     let errhandler = inherited(&local_comm);
     let circle = local_comm.circle();
     let group = local_comm.local.clone();
-    let side = Side { group, circle, leader: local_leader as usize, leaders, tag: tag as u32 };
+    let side = Side { group, circle, leader: local_leader as usize, leaders };
     give(newintercomm, connect(side, errhandler))
 }
 
@@ -141,7 +151,7 @@ pub fn intercomm_create_from_groups(
         Ok(leaders(BOOTSTRAP, reserved_tag(tag ^ 1), me, other))
     };
     let leaders = (leader == me).then(reach);
-    let side = Side { group: local_group, circle, leader: local_leader as usize, leaders, tag };
+    let side = Side { group: local_group, circle, leader: local_leader as usize, leaders };
     let made = connect(side, errhandler)?;
     if let Some(made) = &made {
         *made.info.borrow_mut() = memory_kinds::hints(&info::map_of(&info));

@@ -51,7 +51,7 @@ pub fn introduce(
         built = Some(build(circle, root, line.as_mut(), &own, &others)?);
     }
     let procs = others.list.iter().map(identity::number).collect::<Option<Vec<_>>>();
-    let remote = Group::new(procs.ok_or_else(|| lost(Errno::NOTCONN))?);
+    let remote = local.derive(procs.ok_or_else(|| lost(Errno::NOTCONN))?);
     drop((kept, built)); // the group has them now
 
     // The host's group comes first.

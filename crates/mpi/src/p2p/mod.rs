@@ -12,6 +12,7 @@ use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
 use crate::request::completion::report_one;
+use crate::request::freeing::Freeing;
 use crate::request::{Outcome, Request, complete_handle};
 use crate::runtime::adi;
 use crate::scope::Scope;
@@ -151,6 +152,7 @@ pub(crate) fn null_receive() -> Request {
         finish: Box::new(|| Outcome::success(null_status())),
         ended: RefCell::default(),
         cancel: Some(Box::new(|| ())),
+        freeing: Freeing::Always,
     }))
 }
 

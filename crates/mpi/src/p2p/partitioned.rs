@@ -14,6 +14,7 @@ use crate::identity;
 use crate::objects::channels::Key;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
+use crate::request::freeing::Freeing;
 use crate::request::persistent::Persistent;
 use crate::request::{Outcome, Request, Work, lookup, transfer_outcome};
 use crate::runtime::{adi, runtime};
@@ -240,6 +241,7 @@ fn round(comm: &Rc<Comm>, done: impl Fn() -> bool + 'static, finish: impl Fn() -
         finish: Box::new(finish),
         ended: RefCell::default(),
         cancel: None,
+        freeing: Freeing::Complete,
     }))
 }
 

@@ -259,7 +259,8 @@ fn spawn(
 pub fn family(roster: &Roster, me: usize, local: Rc<Group>, errhandler: Rc<Errhandler>) -> Result<Comm> {
     let procs = roster.procs();
     let remote = if me < roster.first { &procs[roster.first..] } else { &procs[..roster.first] };
-    join(roster.id, me, procs.clone().into(), local, Group::new(remote.to_vec()), errhandler)
+    let remote = local.derive(remote.to_vec());
+    join(roster.id, me, procs.clone().into(), local, remote, errhandler)
 }
 
 /// MPI_Comm_spawn

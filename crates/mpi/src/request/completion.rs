@@ -4,6 +4,7 @@ use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::request::finished;
+use crate::request::freeing;
 use crate::request::persistent::end_message;
 use crate::request::{
     Outcome, Request, Work, complete_handle, end_named_fast, end_transfer, forget, lookup, outcome, retire,
@@ -343,12 +344,13 @@ pub fn request_get_status_some(
     Ok(())
 }
 
-/// Frees a request; an operation under way completes (section 3.7.3).
+/// Frees a request; an operation under way completes (section 3.7.3), if it may be freed ([`freeing`]).
 pub fn request_free(request: Out<usize>) -> Result<()> {
     let mut handle = request.get();
     let Some(found) = lookup(handle)? else {
         return err!(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed");
     };
+    freeing::check(&found)?;
     match &found {
         Request::Transfer { id, .. } => adi().release(*id),
         Request::Persistent(persistent) => release_round(persistent.active.borrow_mut().take()),

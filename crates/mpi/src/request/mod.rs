@@ -3,6 +3,7 @@
 pub mod completion;
 pub mod count;
 pub(crate) mod finished;
+pub mod freeing;
 pub mod generalized;
 pub mod persistent;
 pub mod status;
@@ -13,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::handle::{Kind, Table, decode, encode};
 use crate::objects::Comm;
+use crate::request::freeing::Freeing;
 use crate::request::persistent::Persistent;
 use crate::runtime::adi;
 use crate::scope::Scope;
@@ -49,6 +51,8 @@ pub struct Work {
     pub ended: RefCell<Option<Outcome>>,
     /// MPI_Cancel, where it means something.
     pub cancel: Option<Box<dyn Fn()>>,
+    /// MPI_Request_free.
+    pub freeing: Freeing,
 }
 
 /// How an operation ended.
@@ -100,7 +104,8 @@ impl Request {
         scope: Scope, done: impl Fn() -> bool + 'static, finish: impl Fn() -> Outcome + 'static,
     ) -> Request {
         let finish = Box::new(finish);
-        Request::Work(Rc::new(Work { scope, done: Box::new(done), finish, ended: RefCell::default(), cancel: None }))
+        let (done, ended) = (Box::new(done), RefCell::default());
+        Request::Work(Rc::new(Work { scope, done, finish, ended, cancel: None, freeing: Freeing::Always }))
     }
 
     /// Names the request; the program gets the handle. A transfer is named by the engine, which keeps
