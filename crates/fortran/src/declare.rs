@@ -105,7 +105,8 @@ pub fn argument(routine: &Routine, arg: &Arg, face: Face, pointers: bool) -> Vec
         }
     }
     let mut lines = vec![format!("{} :: {}{}", attributes.join(", "), arg.name, shape(arg, face))];
-    if face == Face::Mpi && arg.base == Base::Choice {
+    // The address of a detached buffer is a buffer of any type there, and not used (section 3.6.1).
+    if face == Face::Mpi && (arg.base == Base::Choice || arg.role == Role::Detached) {
         lines = vec![
             format!("!GCC$ ATTRIBUTES NO_ARG_CHECK :: {}", arg.name),
             format!("!DIR$ IGNORE_TKR {}", arg.name),

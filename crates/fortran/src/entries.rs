@@ -329,9 +329,8 @@ impl Text<'_> {
             Role::Handles => self.handles(arg),
             Role::Logical if arg.access == Access::In => self.passed.push(format!("logical::get({name})")),
             Role::Logical => {
-                self.before(format!("let mut {name}_c: c_int = 0;"));
-                self.passed.push(format!("(&raw mut {name}_c).cast()"));
-                self.after(format!("logical::set_if(code, {name}, {name}_c);"));
+                self.result(name);
+                self.after(format!("logical::give({name}, {name}_c);"));
             }
             Role::Logicals => {
                 let (make, len) = (if arg.access == Access::In { "read" } else { "unset" }, &arg.len);
@@ -348,12 +347,16 @@ impl Text<'_> {
             Role::Weights => self.passed.push(format!("sentinel::weights({name})")),
             Role::Text => self.text(arg),
             Role::Index => {
-                self.passed.push(name.clone());
-                self.after(format!("index_from_1({name});"));
+                self.result(name);
+                self.after(format!("give_index({name}, {name}_c);"));
+            }
+            Role::Outcount => {
+                self.result(name);
+                self.after(format!("give({name}, {name}_c);"));
             }
             Role::Indices => {
                 self.passed.push(name.clone());
-                self.after(format!("indices_from_1({name}, outcount);"));
+                self.after(format!("indices_from_1({name}, outcount_c);"));
             }
             Role::Detached => {
                 self.before(format!("let mut {name}_c: P = null();"));
@@ -367,19 +370,28 @@ impl Text<'_> {
         }
     }
 
+    /// A number that C gives, in a variable of the body: a call that fails need not set it.
+    fn result(&mut self, name: &str) {
+        self.before(format!("let mut {name}_c = UNSET;"));
+        self.passed.push(format!("(&raw mut {name}_c).cast()"));
+    }
+
+    /// A handle is given to the program if C has set it, and if it is another than before: it may be a constant.
     fn handle(&mut self, arg: &Arg) {
         let (name, class) = (&arg.name, class(arg));
         if arg.access == Access::In {
             self.passed.push(format!("face::{class}_in(get::<c_int>({name}))"));
             return;
         }
-        let unset = if class == "file" { "face::FILE_UNSET" } else { "face::UNSET" };
-        match arg.access {
-            Access::Out => self.before(format!("let mut {name}_c = {unset};")),
-            _ => self.before(format!("let mut {name}_c = face::{class}_in(get::<c_int>({name}));")),
-        }
+        let was = match arg.access {
+            Access::Out if class == "file" => "face::FILE_UNSET".into(),
+            Access::Out => "face::UNSET".into(),
+            _ => format!("face::{class}_in(get::<c_int>({name}))"),
+        };
+        self.before(format!("let {name}_was = {was};"));
+        self.before(format!("let mut {name}_c = {name}_was;"));
         self.passed.push(format!("(&raw mut {name}_c).cast()"));
-        self.after(format!("if {name}_c != {unset} {{ put({name}, face::{class}_out({name}_c)); }}"));
+        self.after(format!("if {name}_c != {name}_was {{ put({name}, face::{class}_out({name}_c)); }}"));
     }
 
     fn handles(&mut self, arg: &Arg) {
@@ -392,8 +404,10 @@ impl Text<'_> {
         let read = if arg.access == Access::Out { "unset" } else { "read" };
         self.before(format!("let mut {name}_c = Handles::{read}({name}, {len}, face::{class}_in);"));
         self.passed.push(format!("{name}_c.address()"));
-        if arg.access != Access::In {
-            self.after(format!("{name}_c.give({name}, face::{class}_out);"));
+        match arg.access {
+            Access::In => {}
+            Access::Out => self.after(format!("{name}_c.give({name}, face::{class}_out);")),
+            Access::InOut => self.after(format!("{name}_c.give_changed({name}, face::{class}_in, face::{class}_out);")),
         }
     }
 

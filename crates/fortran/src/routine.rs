@@ -50,6 +50,8 @@ pub enum Role {
     /// An index or several, which count from 1 in Fortran.
     Index,
     Indices,
+    /// How many of the indices there are.
+    Outcount,
     /// The address of a detached buffer, which only mpi_f08 gives.
     Detached,
     /// C's argument alone: `argc`, `argv`.
@@ -251,6 +253,7 @@ fn arg(function: &Function, name: &str, kind: &Kind, form: usize, len: &str, at:
         (_, "weights" | "weights-out") => Role::Weights,
         _ if name == "array_of_indices" => Role::Indices,
         (_, "index-out") if name == "index" => Role::Index,
+        (_, "index-out") if name == "outcount" => Role::Outcount,
         _ if points => Role::Pass,
         _ => Role::Value,
     };
