@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_void};
 
 pub mod attribute;
 pub mod callback;
+pub mod copied;
 pub mod custom;
 pub mod error;
 pub mod handles;

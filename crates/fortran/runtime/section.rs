@@ -47,7 +47,7 @@ impl Descriptor {
 
     /// True if the elements lie one after the other.
     #[inline]
-    unsafe fn is_contiguous(&self) -> bool {
+    pub unsafe fn is_contiguous(&self) -> bool {
         let mut next = self.element as isize;
         // SAFETY: as above.
         for dim in unsafe { self.dims() } {
@@ -63,6 +63,12 @@ impl Descriptor {
 }
 
 impl Descriptor {
+    /// Number of elements and stride in bytes of each dimension, innermost first.
+    pub unsafe fn extents(&self) -> impl Iterator<Item = (usize, isize)> {
+        // SAFETY: as above.
+        unsafe { self.dims() }.iter().map(|dim| (dim.extent.max(0) as usize, dim.stride))
+    }
+
     /// For the probe: address, element, rank, extent and stride of the first dimension.
     pub unsafe fn told(&self) -> [i64; 5] {
         // SAFETY: as above.

@@ -248,10 +248,12 @@ impl Entry<'_> {
             passed: Vec::new(),
             after: String::new(),
             replaced: Vec::new(),
+            copied: Vec::new(),
         };
         for arg in &self.routine.args {
             text.convert(arg);
         }
+        text.give_copies();
         let Text { before, passed, after, .. } = text;
         let _ = write!(out, "{before}        let code = {c}({});\n{after}", passed.join(", "));
         out.push_str("        set_ierror(ierror, code);\n    }\n}\n");
@@ -278,6 +280,11 @@ impl Entry<'_> {
         self.routine.args.windows(2).any(|pair| pair.iter().all(|a| a.role == Role::Buffer))
     }
 
+    /// The call goes on after it has returned, under a request.
+    fn is_lasting(&self) -> bool {
+        self.routine.args.iter().any(|a| a.kind == "request-out")
+    }
+
     /// What an error of this procedure is raised on.
     fn scope(&self) -> String {
         let found = self.routine.args.iter().find_map(|a| match &a.base {
@@ -302,6 +309,8 @@ struct Text<'a> {
     after: String,
     /// Counts and datatypes for which those of a section are passed.
     replaced: Vec<String>,
+    /// Buffers that are copied if they are not contiguous.
+    copied: Vec<String>,
 }
 
 impl Text<'_> {
@@ -451,20 +460,28 @@ impl Text<'_> {
             self.passed.push(format!("sentinel::buffer((*section({name})).address)"));
             return;
         }
-        let Some((count, datatype)) = self.entry.described_by(arg) else {
-            self.before(format!(
-                "let Some({name}_c) = whole({name}, {function}, \"{name}\", {scope}, ierror) else {{ return }};"
-            ));
-            self.passed.push(format!("{name}_c"));
-            return;
-        };
-        let (count, datatype) = (count.clone(), datatype.clone());
-        let lower = routine.function.name.to_lowercase();
-        let pieces = PIECES.iter().any(|p| lower.contains(p)) && (buffers > 1 || lower.starts_with('p'));
         let significant = match arg.at.as_str() {
             "root" => "is_root(face::comm_in(get::<c_int>(comm)), get::<c_int>(root))",
             _ => "true",
         };
+        let Some((count, datatype)) = self.entry.described_by(arg) else {
+            if routine.name().to_lowercase().contains("attach") || routine.function.name == "Win_create" {
+                self.before(format!(
+                    "let Some({name}_c) = whole({name}, {function}, \"{name}\", {scope}, ierror) else {{ return }};"
+                ));
+                return self.passed.push(format!("{name}_c"));
+            }
+            let (writes, lasting) = (arg.kind.starts_with("recvbuf"), self.entry.is_lasting());
+            self.before(format!(
+                "let {name}_c = match Copied::open({name}, {writes}, {significant}, {lasting}) {{ Ok(copied) => copied, \
+                 Err(fault) => return refuse({function}, \"{name}\", fault, {scope}, ierror) }};"
+            ));
+            self.passed.push(format!("{name}_c.address()"));
+            return self.copied.push(format!("{name}_c"));
+        };
+        let (count, datatype) = (count.clone(), datatype.clone());
+        let lower = routine.function.name.to_lowercase();
+        let pieces = PIECES.iter().any(|p| lower.contains(p)) && (buffers > 1 || lower.starts_with('p'));
         self.before(format!(
             "let {name}_c = Section::open({name}, get::<{ffi}>({count}) as i64, \
              face::datatype_in(get::<c_int>({datatype})), {pieces});",
@@ -479,6 +496,18 @@ impl Text<'_> {
         self.passed.push(format!("{name}_c.address"));
         self.replace(&count.name, format!("{name}_c.count as {}", count.ffi));
         self.replace(&datatype.name, format!("{name}_c.datatype"));
+    }
+
+    /// Copies back, or leaves that to the request.
+    fn give_copies(&mut self) {
+        let copied = std::mem::take(&mut self.copied);
+        match self.entry.is_lasting() {
+            true if !copied.is_empty() => {
+                self.after(format!("Copied::keep([{}], code, request_c);", copied.join(", ")));
+            }
+            true => {}
+            false => copied.iter().for_each(|name| self.after(format!("{name}.give();"))),
+        }
     }
 
     /// Remembers what is passed in place of a count or datatype, which come after their buffer.
