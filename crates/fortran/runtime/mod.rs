@@ -85,6 +85,11 @@ pub fn length<T: TryInto<usize>>(count: T) -> usize {
     count.try_into().unwrap_or(0)
 }
 
+/// True for a count that the ordinary form of a C function takes.
+pub fn is_int(count: i64) -> bool {
+    c_int::try_from(count).is_ok()
+}
+
 /// A result that C has not set: no number that it gives.
 pub const UNSET: c_int = c_int::MIN;
 

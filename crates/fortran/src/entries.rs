@@ -129,8 +129,11 @@ pub fn declarations(tables: &Tables) -> String {
     let mut out = String::from("unsafe extern \"C\" {\n");
     for function in tables.functions().filter(|f| !f.tool) {
         for &large in function.forms() {
+            // Their count is an int in the standard ABI, which takes the lower half of this one, and MPI_Count elsewhere.
+            let partitioned = ["Psend_init", "Precv_init"].contains(&function.name.as_str());
             let ffi = |p| match tables.kind(p) {
                 kind if kind.c[0] == "MPI_File %" => "File",
+                kind if partitioned && kind.name == "count" => "i64",
                 kind => kind.ffi(large),
             };
             let params: Vec<String> = function.params.iter().map(|p| format!("{}: {}", p.name, ffi(p))).collect();
@@ -255,8 +258,20 @@ impl Entry<'_> {
         }
         text.give_copies();
         let Text { before, passed, after, .. } = text;
-        let _ = write!(out, "{before}        let code = {c}({});\n{after}", passed.join(", "));
+        let passed = passed.join(", ");
+        // Old interfaces have one form in C too, and its count is large.
+        let two_forms = self.f08 == F08::Sections && self.routine.args.iter().any(|a| self.is_wide(a));
+        let call = match two_forms {
+            true => format!("if is_int(count_c) {{ {c}({passed}) }} else {{ {c}_c({passed}) }}"),
+            false => format!("{c}({passed})"),
+        };
+        let _ = write!(out, "{before}        let code = {call};\n{after}");
         out.push_str("        set_ierror(ierror, code);\n    }\n}\n");
+    }
+
+    /// A large count of a procedure without large-count form, for which one of two C functions is called.
+    fn is_wide(&self, arg: &Arg) -> bool {
+        !self.sections && self.routine.is_wide(arg)
     }
 
     /// The buffers of the routine.
@@ -325,9 +340,13 @@ impl Text<'_> {
     fn convert(&mut self, arg: &Arg) {
         let name = &arg.name;
         if self.replaced.contains(name) {
-            return self.passed.push(format!("{name}_of_section"));
+            return self.passed.push(format!("{name}_of_section as _"));
         }
         match arg.role {
+            _ if self.entry.is_wide(arg) => {
+                self.before(format!("let {name}_c = get::<i64>({name});"));
+                self.passed.push(format!("{name}_c"));
+            }
             Role::Absent => self.passed.push(if arg.ffi == "c_int" { "0" } else { "null()" }.into()),
             Role::Value => self.passed.push(format!("get::<{}>({name})", arg.ffi)),
             Role::Pass if arg.kind.ends_with("-function") => {

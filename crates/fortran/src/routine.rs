@@ -174,6 +174,12 @@ impl Routine<'_> {
         !self.function.name.starts_with("Attr_") && !self.function.name.starts_with("Keyval_")
     }
 
+    /// True for the counts of MPI_Psend_init and MPI_Precv_init where there is one form alone, `mpif.h` and the module
+    /// `mpi`: they are large there (section 4.2.1), although the ABI's header has two forms.
+    pub fn is_wide(&self, arg: &Arg) -> bool {
+        matches!(self.function.name.as_str(), "Psend_init" | "Precv_init") && !self.large && arg.name == "count"
+    }
+
     pub fn has_choice(&self) -> bool {
         self.args.iter().any(|a| a.base == Base::Choice)
     }
