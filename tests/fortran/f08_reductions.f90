@@ -9,6 +9,7 @@ program f08_reductions
   integer :: rank, ranks, i, errors, total, round
   integer, allocatable :: counts(:), places(:)
   type(MPI_Request) :: request
+  type(MPI_Datatype) :: gaps
   type(MPI_Status) :: status
   logical :: flag
   character(len=1) :: packed(8 * n)
@@ -75,6 +76,27 @@ program f08_reductions
     MPI_COMM_WORLD)
   call expect(all(big(3, 1:4*ranks:4) == [((2 * rank + 1) * i, i = 1, ranks)]), "alltoallv")
   call expect(all(big(3, 2::2) == -1), "alltoallv, nothing else")
+
+  ! Blocks that do not lie alike in a section, and a datatype with gaps that does not divide its elements.
+  call fill()
+  big(1::2, :) = -1
+  call MPI_Gather(a(1, 1:3), 3, MPI_INTEGER, big(1::2, 1:2*ranks), 3, MPI_INTEGER, 0, MPI_COMM_WORLD)
+  if (rank == 0) call expect(all(reshape(big(1::2, 1:2*ranks), [3 * ranks]) == [(block(i), i = 0, 3 * ranks - 1)]), "gather")
+  if (rank == 0) call expect(all(big(2, :) == [(i, i = 1, 40)]) .and. count(big(1::2, :) == -1) == 80 - 3 * ranks, &
+    "gather, nothing else")
+  call fill()
+  big(1::2, :) = -1
+  call MPI_Iallgather(a(1, 1:3), 3, MPI_INTEGER, big(1::2, 1:2*ranks), 3, MPI_INTEGER, MPI_COMM_WORLD, request)
+  call MPI_Wait(request, MPI_STATUS_IGNORE)
+  call expect(all(reshape(big(1::2, 1:2*ranks), [3 * ranks]) == [(block(i), i = 0, 3 * ranks - 1)]), "iallgather")
+  call MPI_Type_create_resized(MPI_INTEGER, 0_MPI_ADDRESS_KIND, 12_MPI_ADDRESS_KIND, gaps)
+  call MPI_Type_commit(gaps)
+  call fill()
+  call MPI_Sendrecv(a(2, :), 2, gaps, rank, 1, b(1:2*n:2), 2, gaps, rank, 1, MPI_COMM_WORLD, status)
+  call expect(b(1) == rank + 1 .and. b(7) == 4 * (rank + 1) .and. count(b == -1) == 3 * n - 2, "gaps")
+  call MPI_Bcast(b(1:2*n:2), 2, gaps, 0, MPI_COMM_WORLD)
+  call expect(b(1) == 1 .and. b(7) == 4 .and. count(b == -1) == 3 * n - 2, "gaps in a broadcast")
+  call MPI_Type_free(gaps)
 
   ! Packing into and from every second character.
   call fill()
@@ -163,6 +185,11 @@ contains
     end select
     request = several(1)
   end subroutine finish
+  ! Element `at` of all blocks.
+  integer function block(at)
+    integer, intent(in) :: at
+    block = (mod(at, 3) + 1) * (at / 3 + 1)
+  end function block
   subroutine fill()
     want = [(i, i = 1, n)]
     a = spread(want, 1, n) * (rank + 1)

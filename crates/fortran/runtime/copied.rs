@@ -1,4 +1,5 @@
-//! Sections that C takes as contiguous arrays: of reductions, and of collectives with a count for each process.
+//! Sections that C takes as contiguous arrays: of reductions, of collectives with a count for each process, and of other
+//! calls where no datatype describes them.
 //!
 //! Such a section is copied into a contiguous array before the call, and what C has changed there is copied back: after
 //! a blocking call at once, else when the round of the request is complete. Of the program's array nothing else is
@@ -33,10 +34,16 @@ impl Copied {
         unsafe {
             let descriptor = &*section(buffer);
             if descriptor.is_contiguous() || !significant {
-                return Ok(Copied { address: sentinel::buffer(descriptor.address), copy: None });
+                return Ok(Copied::uncopied(sentinel::buffer(descriptor.address)));
             }
             Copied::copy(descriptor, writes, lasting)
         }
+    }
+
+    /// A buffer that C takes as it is.
+    #[inline(always)]
+    pub fn uncopied(address: P) -> Copied {
+        Copied { address, copy: None }
     }
 
     #[cold]

@@ -300,6 +300,14 @@ impl Entry<'_> {
         self.routine.args.iter().any(|a| a.kind == "request-out")
     }
 
+    /// True if C is done with a buffer when the procedure returns, or when the request of a collective is complete.
+    fn may_copy(&self) -> bool {
+        let name = self.routine.function.name.to_lowercase();
+        let collective = ["gather", "scatter", "alltoall", "bcast"].iter().any(|word| name.contains(word));
+        let one_sided = self.routine.args.iter().any(|a| a.name == "win");
+        if self.is_lasting() { collective } else { !one_sided && !name.ends_with("_begin") }
+    }
+
     /// What an error of this procedure is raised on.
     fn scope(&self) -> String {
         let found = self.routine.args.iter().find_map(|a| match &a.base {
@@ -483,6 +491,7 @@ impl Text<'_> {
             "root" => "is_root(face::comm_in(get::<c_int>(comm)), get::<c_int>(root))",
             _ => "true",
         };
+        let (writes, lasting) = (!arg.kind.starts_with("sendbuf"), self.entry.is_lasting());
         let Some((count, datatype)) = self.entry.described_by(arg) else {
             if routine.name().to_lowercase().contains("attach") || routine.function.name == "Win_create" {
                 self.before(format!(
@@ -490,7 +499,6 @@ impl Text<'_> {
                 ));
                 return self.passed.push(format!("{name}_c"));
             }
-            let (writes, lasting) = (arg.kind.starts_with("recvbuf"), self.entry.is_lasting());
             self.before(format!(
                 "let {name}_c = match Copied::open({name}, {writes}, {significant}, {lasting}) {{ Ok(copied) => copied, \
                  Err(fault) => return refuse({function}, \"{name}\", fault, {scope}, ierror) }};"
@@ -508,11 +516,21 @@ impl Text<'_> {
             count = count.name,
             datatype = datatype.name,
         ));
-        self.before(format!(
-            "if let Some(fault) = {name}_c.fault && {significant} {{ \
-             return refuse({function}, \"{name}\", fault, {scope}, ierror); }}"
-        ));
-        self.passed.push(format!("{name}_c.address"));
+        if self.entry.may_copy() {
+            self.before(format!(
+                "let {name}_copied = match {name}_c.copied({name}, {writes}, {significant}, {lasting}) {{ \
+                 Ok(copied) => copied, \
+                 Err(fault) => return refuse({function}, \"{name}\", fault, {scope}, ierror) }};"
+            ));
+            self.passed.push(format!("{name}_copied.address()"));
+            self.copied.push(format!("{name}_copied"));
+        } else {
+            self.before(format!(
+                "if let Some(fault) = {name}_c.fault && {significant} {{ \
+                 return refuse({function}, \"{name}\", fault, {scope}, ierror); }}"
+            ));
+            self.passed.push(format!("{name}_c.address"));
+        }
         self.replace(&count.name, format!("{name}_c.count as {}", count.ffi));
         self.replace(&datatype.name, format!("{name}_c.datatype"));
     }
