@@ -2891,7 +2891,7 @@ int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
 /* ---- Integers of Fortran (MPI 5.0, section 19.3) ---- */
 
-/* These are no part of the ABI and no symbols of the library; they become the functions above. */
+/* These are no part of the ABI. The functions become those above, or need nothing of the library. */
 
 /* A default INTEGER of Fortran; define it yourself for a compiler that makes it larger. */
 #ifndef MPI_ABI_Fint
@@ -2945,9 +2945,26 @@ typedef MPI_ABI_Fint MPI_Fint;
 #define PMPI_File_c2f PMPI_File_toint
 #define PMPI_File_f2c PMPI_File_fromint
 
+/* A status of mpi_f08, as C sees it. */
+typedef struct {
+    MPI_Fint MPI_SOURCE;
+    MPI_Fint MPI_TAG;
+    MPI_Fint MPI_ERROR;
+    MPI_Fint MPI_internal[5];
+} MPI_F08_status;
+
+/* What MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE of Fortran are for C: in the library, since their addresses are known
+ * when the program runs. */
+extern MPI_Fint *MPI_F_STATUS_IGNORE;
+extern MPI_Fint *MPI_F_STATUSES_IGNORE;
+extern MPI_F08_status *MPI_F08_STATUS_IGNORE;
+extern MPI_F08_status *MPI_F08_STATUSES_IGNORE;
+
 static __inline int MPI_ABI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status)
 {
     int i;
+    if (!c_status || !f_status)
+        return MPI_ERR_ARG;
     f_status[MPI_F_SOURCE] = c_status->MPI_SOURCE;
     f_status[MPI_F_TAG] = c_status->MPI_TAG;
     f_status[MPI_F_ERROR] = c_status->MPI_ERROR;
@@ -2959,6 +2976,8 @@ static __inline int MPI_ABI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_s
 static __inline int MPI_ABI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status)
 {
     int i;
+    if (!f_status || !c_status)
+        return MPI_ERR_ARG;
     c_status->MPI_SOURCE = (int)f_status[MPI_F_SOURCE];
     c_status->MPI_TAG = (int)f_status[MPI_F_TAG];
     c_status->MPI_ERROR = (int)f_status[MPI_F_ERROR];
@@ -2967,10 +2986,70 @@ static __inline int MPI_ABI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_s
     return MPI_SUCCESS;
 }
 
+static __inline int MPI_ABI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status)
+{
+    int i;
+    if (!c_status || !f08_status)
+        return MPI_ERR_ARG;
+    f08_status->MPI_SOURCE = c_status->MPI_SOURCE;
+    f08_status->MPI_TAG = c_status->MPI_TAG;
+    f08_status->MPI_ERROR = c_status->MPI_ERROR;
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        f08_status->MPI_internal[i - 3] = c_status->MPI_internal[i - 3];
+    return MPI_SUCCESS;
+}
+
+static __inline int MPI_ABI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status)
+{
+    int i;
+    if (!f08_status || !c_status)
+        return MPI_ERR_ARG;
+    c_status->MPI_SOURCE = (int)f08_status->MPI_SOURCE;
+    c_status->MPI_TAG = (int)f08_status->MPI_TAG;
+    c_status->MPI_ERROR = (int)f08_status->MPI_ERROR;
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        c_status->MPI_internal[i - 3] = (int)f08_status->MPI_internal[i - 3];
+    return MPI_SUCCESS;
+}
+
+static __inline int MPI_ABI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status)
+{
+    int i;
+    if (!f_status || !f08_status)
+        return MPI_ERR_ARG;
+    f08_status->MPI_SOURCE = f_status[MPI_F_SOURCE];
+    f08_status->MPI_TAG = f_status[MPI_F_TAG];
+    f08_status->MPI_ERROR = f_status[MPI_F_ERROR];
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        f08_status->MPI_internal[i - 3] = f_status[i];
+    return MPI_SUCCESS;
+}
+
+static __inline int MPI_ABI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status)
+{
+    int i;
+    if (!f08_status || !f_status)
+        return MPI_ERR_ARG;
+    f_status[MPI_F_SOURCE] = f08_status->MPI_SOURCE;
+    f_status[MPI_F_TAG] = f08_status->MPI_TAG;
+    f_status[MPI_F_ERROR] = f08_status->MPI_ERROR;
+    for (i = 3; i < MPI_F_STATUS_SIZE; i++)
+        f_status[i] = f08_status->MPI_internal[i - 3];
+    return MPI_SUCCESS;
+}
+
 #define MPI_Status_c2f MPI_ABI_Status_c2f
 #define MPI_Status_f2c MPI_ABI_Status_f2c
+#define MPI_Status_c2f08 MPI_ABI_Status_c2f08
+#define MPI_Status_f082c MPI_ABI_Status_f082c
+#define MPI_Status_f2f08 MPI_ABI_Status_f2f08
+#define MPI_Status_f082f MPI_ABI_Status_f082f
 #define PMPI_Status_c2f MPI_ABI_Status_c2f
 #define PMPI_Status_f2c MPI_ABI_Status_f2c
+#define PMPI_Status_c2f08 MPI_ABI_Status_c2f08
+#define PMPI_Status_f082c MPI_ABI_Status_f082c
+#define PMPI_Status_f2f08 MPI_ABI_Status_f2f08
+#define PMPI_Status_f082f MPI_ABI_Status_f082f
 
 /* ---- Names that MPI-3.0 removed ---- */
 

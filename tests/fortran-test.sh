@@ -80,7 +80,8 @@ program() {
 # Programs compiled for another library, over the Fortran procedures of its interface.
 old() {
     for face in "MPICH libmpichfort.so.12 libmpi.so.12 program" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 program" \
-        "OPENMPI libmpi_usempif08.so.40 libmpi.so.40 openmpi_f08"; do
+        "OPENMPI libmpi_usempif08.so.40 libmpi.so.40 openmpi_f08" "MPICH libmpichfort.so.12 libmpi.so.12 constants" \
+        "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 constants" "ABI libmpifort_abi.so.1 libmpi_abi.so.1 constants"; do
         # shellcheck disable=SC2086
         set -- $face
         if ! [ -e "$prefix_of_test/lib/$2" ]; then
@@ -88,6 +89,7 @@ old() {
             continue
         fi
         case $fc in *gfortran*) also="-w -fallow-argument-mismatch" ;; *) also=-w ;; esac
+        [ "$1" != ABI ] || also="$also -I$prefix_of_test/include"
         # shellcheck disable=SC2086
         if ! "$fc" -cpp -D"$1" $also "$root/tests/fortran/old/$4.f90" -o program -L"$prefix_of_test/lib" -l:"$2" \
             -l:"$3" -Wl,-rpath,"$prefix_of_test/lib" > log 2>&1; then

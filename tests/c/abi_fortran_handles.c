@@ -55,6 +55,23 @@ int main(int argc, char **argv)
     OK(MPI_Get_count(&known, MPI_INT, &count));
     CHECK(count == 1 && known.MPI_TAG == 5 && known.MPI_SOURCE == (rank + size - 1) % size, "count %d", count);
 
+    /* So does one of mpi_f08, which has the same numbers under the same names. */
+    MPI_F08_status f08;
+    OK(MPI_Status_c2f08(&known, &f08));
+    CHECK(f08.MPI_SOURCE == known.MPI_SOURCE && f08.MPI_TAG == 5);
+    MPI_Status back;
+    OK(PMPI_Status_f082c(&f08, &back));
+    OK(MPI_Get_count(&back, MPI_INT, &count));
+    CHECK(count == 1 && back.MPI_SOURCE == known.MPI_SOURCE && back.MPI_TAG == 5, "count %d", count);
+    MPI_Fint again[MPI_F_STATUS_SIZE];
+    OK(MPI_Status_f082f(&f08, again));
+    CHECK(memcmp(again, status, sizeof again) == 0);
+    memset(&f08, 0, sizeof f08);
+    OK(PMPI_Status_f2f08(again, &f08));
+    CHECK(memcmp(&f08, status, sizeof f08) == 0);
+    CHECK(MPI_Status_c2f08(MPI_STATUS_IGNORE, &f08) == MPI_ERR_ARG);
+    CHECK(MPI_F_STATUS_IGNORE && MPI_F_STATUSES_IGNORE && MPI_F08_STATUS_IGNORE && MPI_F08_STATUSES_IGNORE);
+
     OK(MPI_Comm_free(&copy));
     return finish();
 }

@@ -27,6 +27,7 @@
 mod convert;
 mod custom;
 mod face;
+mod fortran;
 mod scope;
 mod stated;
 

@@ -8,6 +8,7 @@ use tern_mpi::errhandler;
 use tern_mpi::error::{Error, Result};
 use tern_mpi::objects::user_function::{Stated, StatedFunction};
 use tern_mpi::op;
+use tern_mpi::request::around::{Around, Step, put_around};
 use tern_mpi::scope::{ErrhandlerKind, Scope};
 use tern_mpi::stated::{Release, State};
 use tern_mpi::topology::degrees;
@@ -55,6 +56,16 @@ pub unsafe extern "C" fn errhandler_create_stated(
         return face::outside(function);
     }
     ended(function, errhandler::create_stated(kind, call, state, errhandler))
+}
+
+/// Steps around each round of a request.
+pub unsafe extern "C" fn request_around(
+    request: Handle, before: Option<Step>, after: Step, state: Ptr, release: Option<Release>,
+) -> c_int {
+    // SAFETY: the caller vouches for the pointers.
+    let state = unsafe { State::new(state, release) };
+    let Some(_lock) = enter("MPI_Request_get_status") else { return face::outside("MPI_Request_get_status") };
+    ended("MPI_Request_get_status", put_around(request, Around { before, after, state }))
 }
 
 /// How many processes a communicator's collectives speak with, or -1.

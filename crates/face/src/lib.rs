@@ -38,14 +38,14 @@ mod core_table {
     include!(concat!(env!("OUT_DIR"), "/core.rs"));
 
     unsafe extern "C" {
-        static tern_core_1: Core;
+        static tern_core_2: Core;
     }
 
     /// The functions of the core, in libmpi_abi.so.1.
     #[inline(always)]
     pub fn core() -> &'static Core {
         // SAFETY: a constant of the library that this one needs.
-        unsafe { &tern_core_1 }
+        unsafe { &tern_core_2 }
     }
 }
 

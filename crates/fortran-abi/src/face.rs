@@ -1,6 +1,7 @@
 //! What the C functions of the standard ABI take: handles, constants, addresses with a meaning.
 
-use crate::runtime::{P, get, logical};
+use crate::runtime::copied::RequestAround;
+use crate::runtime::{P, find, get, logical};
 use std::ffi::c_int;
 
 pub mod sentinel;
@@ -66,6 +67,13 @@ fn too_many() -> ! {
          name: free or complete some first"
     );
     std::process::abort();
+}
+
+/// Puts steps around the rounds of a request, if the C library is Tern's.
+pub fn request_around() -> Option<RequestAround> {
+    let core = find(c"tern_core_2").cast::<crate::core::Core>();
+    // SAFETY: the symbol is such a table, whose number says what it has (`tern_table::core`).
+    unsafe { core.as_ref() }.map(|core| core.request_around)
 }
 
 /// The value of a predefined attribute in Fortran (MPI 5.0 section 19.3.7), where C has a pointer to it.

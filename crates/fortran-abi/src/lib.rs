@@ -20,10 +20,21 @@ mod c {
     include!(concat!(env!("OUT_DIR"), "/c.rs"));
 }
 
+/// The table of Tern's own functions, which libraries of the standard ABI other than Tern's do not have.
+#[allow(dead_code)]
+mod core {
+    use crate::face::Handle;
+    use crate::runtime::P as Ptr;
+    use std::ffi::c_int;
+
+    include!(concat!(env!("OUT_DIR"), "/core.rs"));
+}
+
 #[allow(unused_variables, non_snake_case, clippy::all)]
 mod entries {
     use crate::c;
     use crate::face::{self, sentinel};
+    use crate::runtime::copied::Copied;
     use crate::runtime::error::{Scope, refuse};
     use crate::runtime::handles::Handles;
     use crate::runtime::section::{Section, section, whole};

@@ -70,6 +70,11 @@ pub fn file_out(file: File) -> c_int {
 /// Keys of predefined attributes in C are odd; Fortran's are the next numbers.
 const PREDEFINED: [std::ops::Range<c_int>; 2] = [0x6440_0000..0x6440_0020, 0x6600_0000..0x6600_0020];
 
+/// Only mpi_f08 of the standard ABI copies sections.
+pub fn request_around() -> Option<crate::runtime::copied::RequestAround> {
+    None
+}
+
 /// The key as C has it.
 pub fn keyval_in(keyval: c_int) -> c_int {
     let even = keyval & 1 == 0 && PREDEFINED.iter().any(|range| range.contains(&keyval));

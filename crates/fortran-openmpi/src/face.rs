@@ -35,6 +35,11 @@ pub fn session_error_function(procedure: P) -> P {
     procedure
 }
 
+/// Only mpi_f08 of the standard ABI copies sections.
+pub fn request_around() -> Option<crate::runtime::copied::RequestAround> {
+    None
+}
+
 /// The key as C has it.
 pub fn keyval_in(keyval: c_int) -> c_int {
     keyval

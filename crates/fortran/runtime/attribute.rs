@@ -4,7 +4,7 @@
 //! the attribute is the cell's address: that is what C sees. Fortran gets the value of a cell, and the address itself
 //! of what C has set.
 
-use super::{P, get, null, put, set_ierror};
+use super::{P, UNSET, get, null, put, set_ierror};
 use crate::face;
 use std::collections::HashSet;
 use std::ffi::c_int;
@@ -56,14 +56,12 @@ pub unsafe fn set(call: impl FnOnce(P) -> c_int, given: P, narrow: bool, ierror:
 
 /// MPI_X_get_attr.
 pub unsafe fn get_attr(call: impl FnOnce(P, P) -> c_int, keyval: P, result: P, narrow: bool, flag: P, ierror: P) {
-    let (mut attribute, mut found): (P, c_int) = (null(), 0);
+    let (mut attribute, mut found): (P, c_int) = (null(), UNSET);
     let code = call((&raw mut attribute).cast(), (&raw mut found).cast());
     // SAFETY: the program has room for the results.
     unsafe {
-        if code == 0 {
-            super::logical::set(flag, found);
-        }
-        if code == 0 && found != 0 {
+        super::logical::give(flag, found);
+        if code == 0 && found > 0 {
             let value = face::predefined_attribute(get(keyval), attribute).unwrap_or_else(|| value(attribute).0);
             if narrow { put(result, value as c_int) } else { put(result, value) }
         }

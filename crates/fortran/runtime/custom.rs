@@ -1,7 +1,7 @@
 //! Procedures that do not fit the common way. They take the C function to call, and Fortran's arguments.
 
 use super::text::{Room, Text};
-use super::{P, attribute, callback, get, logical, null, put, set_ierror};
+use super::{P, UNSET, attribute, callback, get, logical, null, put, set_ierror};
 use crate::face::{self, Handle};
 use std::ffi::c_int;
 
@@ -143,15 +143,15 @@ pub unsafe fn info_get(
     call: unsafe extern "C" fn(Handle, P, c_int, P, P) -> c_int, info: P, key: P, valuelen: P, value: P, flag: P,
     ierror: P, key_length: usize, value_length: usize,
 ) {
-    let (mut room, mut found) = (Room::new(), 0 as c_int);
+    let (mut room, mut found) = (Room::new(), UNSET);
     // SAFETY: as above.
     unsafe {
         let key = Text::trimmed(key, key_length);
         // More than any value has room for.
         let wanted = get::<c_int>(valuelen).min(face::MAX_INFO_VAL);
         let code = call(face::info_in(get(info)), key.address(), wanted, room.address(), (&raw mut found).cast());
-        logical::set_if(code, flag, found);
-        if found != 0 {
+        logical::give(flag, found);
+        if found > 0 {
             room.give(code, value, value_length);
         }
         set_ierror(ierror, code);
@@ -165,7 +165,7 @@ unsafe fn with_length(length: P, call: impl FnOnce(P) -> c_int) -> c_int {
         let asked = get::<c_int>(length);
         let mut counted = if asked > 0 { asked.min(face::MAX_INFO_VAL) + 1 } else { asked };
         let code = call((&raw mut counted).cast());
-        if code == 0 && counted > 0 {
+        if code == 0 && counted > 0 && counted - 1 != asked {
             put(length, counted - 1);
         }
         code
@@ -178,7 +178,7 @@ pub unsafe fn info_get_string(
     call: unsafe extern "C" fn(Handle, P, P, P, P) -> c_int, info: P, key: P, buflen: P, value: P, flag: P, ierror: P,
     key_length: usize, value_length: usize,
 ) {
-    let (mut room, mut found) = (Room::new(), 0 as c_int);
+    let (mut room, mut found) = (Room::new(), UNSET);
     // SAFETY: as above.
     unsafe {
         let (key, asked) = (Text::trimmed(key, key_length), get::<c_int>(buflen));
@@ -187,9 +187,11 @@ pub unsafe fn info_get_string(
         let code = with_length((&raw mut unchanged).cast(), |length| {
             call(info, key.address(), length, room.address(), (&raw mut found).cast())
         });
-        logical::set_if(code, flag, found);
-        if code == 0 && found != 0 {
-            put(buflen, unchanged);
+        logical::give(flag, found);
+        if code == 0 && found > 0 {
+            if unchanged != asked {
+                put(buflen, unchanged);
+            }
             if asked > 0 {
                 room.give(code, value, value_length);
             }

@@ -52,4 +52,17 @@ impl Handles {
             }
         }
     }
+
+    /// Gives those that C has changed to the program, whose array may be a constant.
+    pub unsafe fn give_changed(&mut self, array: P, read: impl Fn(c_int) -> Handle, convert: impl Fn(Handle) -> c_int) {
+        for (i, &mut handle) in self.slice().iter_mut().enumerate() {
+            // SAFETY: the program gave `len` of them.
+            unsafe {
+                let at = array.cast::<c_int>().add(i).cast();
+                if handle != read(get(at)) {
+                    put(at, convert(handle));
+                }
+            }
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! LOGICAL: true and false as the program's compiler has them.
 
-use super::{P, put};
+use super::{P, UNSET, put};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
@@ -31,10 +31,10 @@ pub unsafe fn set(at: P, truth: c_int) {
     unsafe { put(at, of(truth)) }
 }
 
-/// Sets a result unless the call failed.
+/// Gives a result if C has set it. A call that fails sets some: the flag of a completion that failed is true.
 #[inline]
-pub unsafe fn set_if(code: c_int, at: P, truth: c_int) {
-    if code == 0 {
+pub unsafe fn give(at: P, truth: c_int) {
+    if truth != UNSET {
         // SAFETY: as above.
         unsafe { set(at, truth) }
     }
@@ -42,9 +42,6 @@ pub unsafe fn set_if(code: c_int, at: P, truth: c_int) {
 
 /// Truth values as C has them.
 pub struct Array(Vec<c_int>);
-
-/// No truth value: C has not written there.
-const UNSET: c_int = c_int::MIN;
 
 impl Array {
     pub unsafe fn read(array: P, len: c_int) -> Array {

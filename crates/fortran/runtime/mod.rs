@@ -8,6 +8,7 @@ use std::ffi::{c_int, c_void};
 
 pub mod attribute;
 pub mod callback;
+pub mod copied;
 pub mod custom;
 pub mod error;
 pub mod handles;
@@ -84,23 +85,37 @@ pub fn length<T: TryInto<usize>>(count: T) -> usize {
     count.try_into().unwrap_or(0)
 }
 
-/// An index that counts from 1 in Fortran; MPI_UNDEFINED is negative.
+/// True for a count that the ordinary form of a C function takes.
+pub fn is_int(count: i64) -> bool {
+    c_int::try_from(count).is_ok()
+}
+
+/// A result that C has not set: no number that it gives.
+pub const UNSET: c_int = c_int::MIN;
+
+/// Gives a number that C has set.
 #[inline]
-pub unsafe fn index_from_1(index: P) {
-    // SAFETY: as above.
-    unsafe {
-        if get::<c_int>(index) >= 0 {
-            put(index, get::<c_int>(index) + 1);
-        }
+pub unsafe fn give(at: P, number: c_int) {
+    if number != UNSET {
+        // SAFETY: the program has room for it.
+        unsafe { put(at, number) }
     }
 }
 
-/// The same for as many as `count` says.
-pub unsafe fn indices_from_1(indices: P, count: P) {
+/// Gives an index that C has set, which counts from 1 in Fortran; MPI_UNDEFINED is negative.
+#[inline]
+pub unsafe fn give_index(at: P, index: c_int) {
     // SAFETY: as above.
-    unsafe {
-        for i in 0..length(get::<c_int>(count)) {
-            index_from_1(indices.cast::<c_int>().add(i).cast());
+    unsafe { give(at, if index >= 0 { index + 1 } else { index }) }
+}
+
+/// The same for the indices that C has put there, as many as `count` says; none where C has set no count.
+pub unsafe fn indices_from_1(indices: P, count: c_int) {
+    for i in 0..length(count) {
+        // SAFETY: as above.
+        unsafe {
+            let at = indices.cast::<c_int>().add(i).cast();
+            give_index(at, get(at));
         }
     }
 }

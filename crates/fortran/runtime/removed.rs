@@ -11,42 +11,48 @@ pub unsafe extern "C" fn address(location: P, address: P, ierror: P) {
     // SAFETY: as for every argument.
     unsafe {
         let code = crate::c::PMPI_Get_address(sentinel::buffer(location), (&raw mut found).cast());
-        put(address, found as c_int);
+        give_number(code, address, found as c_int, ierror);
+    }
+}
+
+/// Gives a result unless the call failed.
+unsafe fn give_number(code: c_int, at: P, number: c_int, ierror: P) {
+    // SAFETY: as above.
+    unsafe {
+        if code == 0 {
+            put(at, number);
+        }
         set_ierror(ierror, code);
     }
 }
 
-/// Lower bound and extent of a datatype.
-unsafe fn bounds(datatype: P, ierror: P) -> (i64, i64) {
+/// Gives what `choose` makes of the lower bound and the extent of a datatype.
+unsafe fn bound(datatype: P, result: P, ierror: P, choose: impl Fn(i64, i64) -> i64) {
     let (mut lb, mut extent) = (0i64, 0i64);
     // SAFETY: as above.
     unsafe {
         let datatype = face::datatype_in(get(datatype));
         let code = crate::c::PMPI_Type_get_extent(datatype, (&raw mut lb).cast(), (&raw mut extent).cast());
-        set_ierror(ierror, code);
+        give_number(code, result, choose(lb, extent) as c_int, ierror);
     }
-    (lb, extent)
 }
 
 /// MPI_Type_extent
 pub unsafe extern "C" fn type_extent(datatype: P, extent: P, ierror: P) {
     // SAFETY: as above.
-    unsafe { put(extent, bounds(datatype, ierror).1 as c_int) }
+    unsafe { bound(datatype, extent, ierror, |_, extent| extent) }
 }
 
 /// MPI_Type_lb
 pub unsafe extern "C" fn type_lb(datatype: P, lb: P, ierror: P) {
     // SAFETY: as above.
-    unsafe { put(lb, bounds(datatype, ierror).0 as c_int) }
+    unsafe { bound(datatype, lb, ierror, |lb, _| lb) }
 }
 
 /// MPI_Type_ub
 pub unsafe extern "C" fn type_ub(datatype: P, ub: P, ierror: P) {
     // SAFETY: as above.
-    unsafe {
-        let (lb, extent) = bounds(datatype, ierror);
-        put(ub, (lb + extent) as c_int);
-    }
+    unsafe { bound(datatype, ub, ierror, |lb, extent| lb + extent) }
 }
 
 /// MPI_Type_hvector

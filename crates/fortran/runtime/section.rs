@@ -5,6 +5,7 @@
 //! it until the communication is complete (section 5.1.9).
 
 use super::P;
+use super::copied::Copied;
 use super::error::{Fault, Scope, refuse};
 use crate::c;
 use crate::face::{self, Handle, sentinel};
@@ -47,7 +48,7 @@ impl Descriptor {
 
     /// True if the elements lie one after the other.
     #[inline]
-    unsafe fn is_contiguous(&self) -> bool {
+    pub unsafe fn is_contiguous(&self) -> bool {
         let mut next = self.element as isize;
         // SAFETY: as above.
         for dim in unsafe { self.dims() } {
@@ -63,6 +64,12 @@ impl Descriptor {
 }
 
 impl Descriptor {
+    /// Number of elements and stride in bytes of each dimension, innermost first.
+    pub unsafe fn extents(&self) -> impl Iterator<Item = (usize, isize)> {
+        // SAFETY: as above.
+        unsafe { self.dims() }.iter().map(|dim| (dim.extent.max(0) as usize, dim.stride))
+    }
+
     /// For the probe: address, element, rank, extent and stride of the first dimension.
     pub unsafe fn told(&self) -> [i64; 5] {
         // SAFETY: as above.
@@ -93,7 +100,7 @@ pub struct Section {
     pub address: P,
     pub count: i64,
     pub datatype: Handle,
-    /// Why it cannot be passed.
+    /// Why it cannot be passed, without a copy.
     pub fault: Option<Fault>,
     /// The datatype was made for it.
     made: bool,
@@ -109,6 +116,18 @@ impl Section {
             let address = sentinel::buffer(descriptor.address);
             let whole = Section { address, count, datatype, fault: None, made: false };
             if descriptor.is_contiguous() { whole } else { whole.strided(descriptor, pieces) }
+        }
+    }
+
+    /// What C gets: this, or a copy of what no datatype describes.
+    #[inline]
+    pub unsafe fn copied(&self, buffer: P, writes: bool, significant: bool, lasting: bool) -> Result<Copied> {
+        // SAFETY: mpi_f08 gives descriptors.
+        unsafe {
+            match self.fault {
+                Some(_) if significant => Copied::open(buffer, writes, true, lasting),
+                _ => Ok(Copied::uncopied(self.address)),
+            }
         }
     }
 

@@ -75,7 +75,10 @@ fn shape(arg: &Arg, face: Face) -> String {
 
 /// The lines that declare an argument.
 pub fn argument(routine: &Routine, arg: &Arg, face: Face, pointers: bool) -> Vec<String> {
-    let mut attributes = vec![type_of(arg, face, pointers)];
+    let mut attributes = vec![match face == Face::Mpi && routine.is_wide(arg) {
+        true => "INTEGER(KIND=MPI_COUNT_KIND)".into(),
+        false => type_of(arg, face, pointers),
+    }];
     let procedure = matches!(arg.base, Base::Procedure(_));
     let name = routine.function.name.as_str();
     let reads = match arg.kind.as_str() {
@@ -105,7 +108,8 @@ pub fn argument(routine: &Routine, arg: &Arg, face: Face, pointers: bool) -> Vec
         }
     }
     let mut lines = vec![format!("{} :: {}{}", attributes.join(", "), arg.name, shape(arg, face))];
-    if face == Face::Mpi && arg.base == Base::Choice {
+    // The address of a detached buffer is a buffer of any type there, and not used (section 3.6.1).
+    if face == Face::Mpi && (arg.base == Base::Choice || arg.role == Role::Detached) {
         lines = vec![
             format!("!GCC$ ATTRIBUTES NO_ARG_CHECK :: {}", arg.name),
             format!("!DIR$ IGNORE_TKR {}", arg.name),

@@ -129,8 +129,11 @@ pub fn declarations(tables: &Tables) -> String {
     let mut out = String::from("unsafe extern \"C\" {\n");
     for function in tables.functions().filter(|f| !f.tool) {
         for &large in function.forms() {
+            // Their count is an int in the standard ABI, which takes the lower half of this one, and MPI_Count elsewhere.
+            let partitioned = ["Psend_init", "Precv_init"].contains(&function.name.as_str());
             let ffi = |p| match tables.kind(p) {
                 kind if kind.c[0] == "MPI_File %" => "File",
+                kind if partitioned && kind.name == "count" => "i64",
                 kind => kind.ffi(large),
             };
             let params: Vec<String> = function.params.iter().map(|p| format!("{}: {}", p.name, ffi(p))).collect();
@@ -248,13 +251,27 @@ impl Entry<'_> {
             passed: Vec::new(),
             after: String::new(),
             replaced: Vec::new(),
+            copied: Vec::new(),
         };
         for arg in &self.routine.args {
             text.convert(arg);
         }
+        text.give_copies();
         let Text { before, passed, after, .. } = text;
-        let _ = write!(out, "{before}        let code = {c}({});\n{after}", passed.join(", "));
+        let passed = passed.join(", ");
+        // Old interfaces have one form in C too, and its count is large.
+        let two_forms = self.f08 == F08::Sections && self.routine.args.iter().any(|a| self.is_wide(a));
+        let call = match two_forms {
+            true => format!("if is_int(count_c) {{ {c}({passed}) }} else {{ {c}_c({passed}) }}"),
+            false => format!("{c}({passed})"),
+        };
+        let _ = write!(out, "{before}        let code = {call};\n{after}");
         out.push_str("        set_ierror(ierror, code);\n    }\n}\n");
+    }
+
+    /// A large count of a procedure without large-count form, for which one of two C functions is called.
+    fn is_wide(&self, arg: &Arg) -> bool {
+        !self.sections && self.routine.is_wide(arg)
     }
 
     /// The buffers of the routine.
@@ -276,6 +293,19 @@ impl Entry<'_> {
     /// Two buffers of the same elements, which must lie as the operation takes them.
     fn is_reduction(&self) -> bool {
         self.routine.args.windows(2).any(|pair| pair.iter().all(|a| a.role == Role::Buffer))
+    }
+
+    /// The call goes on after it has returned, under a request.
+    fn is_lasting(&self) -> bool {
+        self.routine.args.iter().any(|a| a.kind == "request-out")
+    }
+
+    /// True if C is done with a buffer when the procedure returns, or when the request of a collective is complete.
+    fn may_copy(&self) -> bool {
+        let name = self.routine.function.name.to_lowercase();
+        let collective = ["gather", "scatter", "alltoall", "bcast"].iter().any(|word| name.contains(word));
+        let one_sided = self.routine.args.iter().any(|a| a.name == "win");
+        if self.is_lasting() { collective } else { !one_sided && !name.ends_with("_begin") }
     }
 
     /// What an error of this procedure is raised on.
@@ -302,6 +332,8 @@ struct Text<'a> {
     after: String,
     /// Counts and datatypes for which those of a section are passed.
     replaced: Vec<String>,
+    /// Buffers that are copied if they are not contiguous.
+    copied: Vec<String>,
 }
 
 impl Text<'_> {
@@ -316,9 +348,13 @@ impl Text<'_> {
     fn convert(&mut self, arg: &Arg) {
         let name = &arg.name;
         if self.replaced.contains(name) {
-            return self.passed.push(format!("{name}_of_section"));
+            return self.passed.push(format!("{name}_of_section as _"));
         }
         match arg.role {
+            _ if self.entry.is_wide(arg) => {
+                self.before(format!("let {name}_c = get::<i64>({name});"));
+                self.passed.push(format!("{name}_c"));
+            }
             Role::Absent => self.passed.push(if arg.ffi == "c_int" { "0" } else { "null()" }.into()),
             Role::Value => self.passed.push(format!("get::<{}>({name})", arg.ffi)),
             Role::Pass if arg.kind.ends_with("-function") => {
@@ -329,9 +365,8 @@ impl Text<'_> {
             Role::Handles => self.handles(arg),
             Role::Logical if arg.access == Access::In => self.passed.push(format!("logical::get({name})")),
             Role::Logical => {
-                self.before(format!("let mut {name}_c: c_int = 0;"));
-                self.passed.push(format!("(&raw mut {name}_c).cast()"));
-                self.after(format!("logical::set_if(code, {name}, {name}_c);"));
+                self.result(name);
+                self.after(format!("logical::give({name}, {name}_c);"));
             }
             Role::Logicals => {
                 let (make, len) = (if arg.access == Access::In { "read" } else { "unset" }, &arg.len);
@@ -348,12 +383,16 @@ impl Text<'_> {
             Role::Weights => self.passed.push(format!("sentinel::weights({name})")),
             Role::Text => self.text(arg),
             Role::Index => {
-                self.passed.push(name.clone());
-                self.after(format!("index_from_1({name});"));
+                self.result(name);
+                self.after(format!("give_index({name}, {name}_c);"));
+            }
+            Role::Outcount => {
+                self.result(name);
+                self.after(format!("give({name}, {name}_c);"));
             }
             Role::Indices => {
                 self.passed.push(name.clone());
-                self.after(format!("indices_from_1({name}, outcount);"));
+                self.after(format!("indices_from_1({name}, outcount_c);"));
             }
             Role::Detached => {
                 self.before(format!("let mut {name}_c: P = null();"));
@@ -367,19 +406,28 @@ impl Text<'_> {
         }
     }
 
+    /// A number that C gives, in a variable of the body: a call that fails need not set it.
+    fn result(&mut self, name: &str) {
+        self.before(format!("let mut {name}_c = UNSET;"));
+        self.passed.push(format!("(&raw mut {name}_c).cast()"));
+    }
+
+    /// A handle is given to the program if C has set it, and if it is another than before: it may be a constant.
     fn handle(&mut self, arg: &Arg) {
         let (name, class) = (&arg.name, class(arg));
         if arg.access == Access::In {
             self.passed.push(format!("face::{class}_in(get::<c_int>({name}))"));
             return;
         }
-        let unset = if class == "file" { "face::FILE_UNSET" } else { "face::UNSET" };
-        match arg.access {
-            Access::Out => self.before(format!("let mut {name}_c = {unset};")),
-            _ => self.before(format!("let mut {name}_c = face::{class}_in(get::<c_int>({name}));")),
-        }
+        let was = match arg.access {
+            Access::Out if class == "file" => "face::FILE_UNSET".into(),
+            Access::Out => "face::UNSET".into(),
+            _ => format!("face::{class}_in(get::<c_int>({name}))"),
+        };
+        self.before(format!("let {name}_was = {was};"));
+        self.before(format!("let mut {name}_c = {name}_was;"));
         self.passed.push(format!("(&raw mut {name}_c).cast()"));
-        self.after(format!("if {name}_c != {unset} {{ put({name}, face::{class}_out({name}_c)); }}"));
+        self.after(format!("if {name}_c != {name}_was {{ put({name}, face::{class}_out({name}_c)); }}"));
     }
 
     fn handles(&mut self, arg: &Arg) {
@@ -392,8 +440,10 @@ impl Text<'_> {
         let read = if arg.access == Access::Out { "unset" } else { "read" };
         self.before(format!("let mut {name}_c = Handles::{read}({name}, {len}, face::{class}_in);"));
         self.passed.push(format!("{name}_c.address()"));
-        if arg.access != Access::In {
-            self.after(format!("{name}_c.give({name}, face::{class}_out);"));
+        match arg.access {
+            Access::In => {}
+            Access::Out => self.after(format!("{name}_c.give({name}, face::{class}_out);")),
+            Access::InOut => self.after(format!("{name}_c.give_changed({name}, face::{class}_in, face::{class}_out);")),
         }
     }
 
@@ -437,20 +487,28 @@ impl Text<'_> {
             self.passed.push(format!("sentinel::buffer((*section({name})).address)"));
             return;
         }
-        let Some((count, datatype)) = self.entry.described_by(arg) else {
-            self.before(format!(
-                "let Some({name}_c) = whole({name}, {function}, \"{name}\", {scope}, ierror) else {{ return }};"
-            ));
-            self.passed.push(format!("{name}_c"));
-            return;
-        };
-        let (count, datatype) = (count.clone(), datatype.clone());
-        let lower = routine.function.name.to_lowercase();
-        let pieces = PIECES.iter().any(|p| lower.contains(p)) && (buffers > 1 || lower.starts_with('p'));
         let significant = match arg.at.as_str() {
             "root" => "is_root(face::comm_in(get::<c_int>(comm)), get::<c_int>(root))",
             _ => "true",
         };
+        let (writes, lasting) = (!arg.kind.starts_with("sendbuf"), self.entry.is_lasting());
+        let Some((count, datatype)) = self.entry.described_by(arg) else {
+            if routine.name().to_lowercase().contains("attach") || routine.function.name == "Win_create" {
+                self.before(format!(
+                    "let Some({name}_c) = whole({name}, {function}, \"{name}\", {scope}, ierror) else {{ return }};"
+                ));
+                return self.passed.push(format!("{name}_c"));
+            }
+            self.before(format!(
+                "let {name}_c = match Copied::open({name}, {writes}, {significant}, {lasting}) {{ Ok(copied) => copied, \
+                 Err(fault) => return refuse({function}, \"{name}\", fault, {scope}, ierror) }};"
+            ));
+            self.passed.push(format!("{name}_c.address()"));
+            return self.copied.push(format!("{name}_c"));
+        };
+        let (count, datatype) = (count.clone(), datatype.clone());
+        let lower = routine.function.name.to_lowercase();
+        let pieces = PIECES.iter().any(|p| lower.contains(p)) && (buffers > 1 || lower.starts_with('p'));
         self.before(format!(
             "let {name}_c = Section::open({name}, get::<{ffi}>({count}) as i64, \
              face::datatype_in(get::<c_int>({datatype})), {pieces});",
@@ -458,13 +516,35 @@ impl Text<'_> {
             count = count.name,
             datatype = datatype.name,
         ));
-        self.before(format!(
-            "if let Some(fault) = {name}_c.fault && {significant} {{ \
-             return refuse({function}, \"{name}\", fault, {scope}, ierror); }}"
-        ));
-        self.passed.push(format!("{name}_c.address"));
+        if self.entry.may_copy() {
+            self.before(format!(
+                "let {name}_copied = match {name}_c.copied({name}, {writes}, {significant}, {lasting}) {{ \
+                 Ok(copied) => copied, \
+                 Err(fault) => return refuse({function}, \"{name}\", fault, {scope}, ierror) }};"
+            ));
+            self.passed.push(format!("{name}_copied.address()"));
+            self.copied.push(format!("{name}_copied"));
+        } else {
+            self.before(format!(
+                "if let Some(fault) = {name}_c.fault && {significant} {{ \
+                 return refuse({function}, \"{name}\", fault, {scope}, ierror); }}"
+            ));
+            self.passed.push(format!("{name}_c.address"));
+        }
         self.replace(&count.name, format!("{name}_c.count as {}", count.ffi));
         self.replace(&datatype.name, format!("{name}_c.datatype"));
+    }
+
+    /// Copies back, or leaves that to the request.
+    fn give_copies(&mut self) {
+        let copied = std::mem::take(&mut self.copied);
+        match self.entry.is_lasting() {
+            true if !copied.is_empty() => {
+                self.after(format!("Copied::keep([{}], code, request_c);", copied.join(", ")));
+            }
+            true => {}
+            false => copied.iter().for_each(|name| self.after(format!("{name}.give();"))),
+        }
     }
 
     /// Remembers what is passed in place of a count or datatype, which come after their buffer.

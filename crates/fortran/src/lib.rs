@@ -8,6 +8,7 @@
 //! A library of Fortran procedures compiles it as a module of its own, beside a module `face` that tells what its C
 //! functions take: handles, the addresses with a meaning, the values of LOGICAL.
 
+pub mod constant_calls;
 pub mod declare;
 pub mod entries;
 pub mod library;

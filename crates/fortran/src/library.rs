@@ -15,6 +15,7 @@ pub fn build(soname: &str, of: &str, f08: F08) {
     let write = |name: &str, text: String| fs::write(out.join(name), text).expect("writing to OUT_DIR");
     write("entries.rs", entries(&tables, f08));
     write("c.rs", declarations(&tables));
+    write("core.rs", tern_table::core::declaration(&tables));
 
     let mut names = tables.symbols();
     // Open MPI's and MPICH's: conversions of handles.

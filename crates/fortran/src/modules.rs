@@ -169,8 +169,9 @@ const SUPPORT_F08: [&str; 2] = [
 /// The module `mpi_f08`.
 pub fn mpi_f08(tables: &Tables) -> String {
     let mut out = String::from(HEAD);
-    out.push_str("\nmodule mpi_f08\n  use tern_mpi_base\n  use, intrinsic :: iso_c_binding, only: C_PTR\n");
-    out.push_str("  implicit none\n  public\n  private :: C_PTR\n\n");
+    // Programs rely on it that the modules of other libraries give on what ISO_C_BINDING has: C_PTR, C_F_POINTER.
+    out.push_str("\nmodule mpi_f08\n  use tern_mpi_base\n  use, intrinsic :: iso_c_binding\n");
+    out.push_str("  implicit none\n  public\n\n");
     for line in crate::mpif::handles(tables, true).iter().map(String::as_str).chain(SUPPORT_F08) {
         let _ = writeln!(out, "  {line}");
     }

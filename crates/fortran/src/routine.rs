@@ -50,6 +50,8 @@ pub enum Role {
     /// An index or several, which count from 1 in Fortran.
     Index,
     Indices,
+    /// How many of the indices there are.
+    Outcount,
     /// The address of a detached buffer, which only mpi_f08 gives.
     Detached,
     /// C's argument alone: `argc`, `argv`.
@@ -172,6 +174,12 @@ impl Routine<'_> {
         !self.function.name.starts_with("Attr_") && !self.function.name.starts_with("Keyval_")
     }
 
+    /// True for the counts of MPI_Psend_init and MPI_Precv_init where there is one form alone, `mpif.h` and the module
+    /// `mpi`: they are large there (section 4.2.1), although the ABI's header has two forms.
+    pub fn is_wide(&self, arg: &Arg) -> bool {
+        matches!(self.function.name.as_str(), "Psend_init" | "Precv_init") && !self.large && arg.name == "count"
+    }
+
     pub fn has_choice(&self) -> bool {
         self.args.iter().any(|a| a.base == Base::Choice)
     }
@@ -251,6 +259,7 @@ fn arg(function: &Function, name: &str, kind: &Kind, form: usize, len: &str, at:
         (_, "weights" | "weights-out") => Role::Weights,
         _ if name == "array_of_indices" => Role::Indices,
         (_, "index-out") if name == "index" => Role::Index,
+        (_, "index-out") if name == "outcount" => Role::Outcount,
         _ if points => Role::Pass,
         _ => Role::Value,
     };

@@ -1,7 +1,7 @@
 //! The Fortran sources follow from the tables, and compilers of any kind can read them.
 
 use std::collections::HashSet;
-use tern_fortran::{entries, routine, sources};
+use tern_fortran::{constant_calls, entries, routine, sources};
 use tern_table::Tables;
 
 fn text(name: &str) -> String {
@@ -63,4 +63,19 @@ fn forms_of_a_generic_name_differ() {
         overloaded += there as usize;
     }
     assert!(overloaded > 130, "{overloaded} names with large counts");
+}
+
+#[test]
+fn every_procedure_that_may_change_a_handle_is_called_with_constants() {
+    let tables = Tables::read();
+    let program = constant_calls::program(&tables);
+    assert_eq!(constant_calls::changing(&tables).len(), 25);
+    for routine in constant_calls::changing(&tables) {
+        assert!(program.contains(&format!("call MPI_{}(", routine.name())), "{}", routine.name());
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fortran/old/constants.f90");
+    assert!(
+        std::fs::read_to_string(file).expect("the program") == program,
+        "tests/fortran/old/constants.f90 is not up to date; run\n  cargo run -q -p tern-fortran --example constant-calls > {file}"
+    );
 }

@@ -1,4 +1,4 @@
-//! The table of functions by which the faces of other binary interfaces reach the core: `tern_core_1` in
+//! The table of functions by which the faces of other binary interfaces reach the core: `tern_core_2` in
 //! libmpi_abi.so.1. The core's crate and the faces' crates each make the Rust text of it from here, so that both agree.
 //! A face knows of the core nothing but this table and the standard ABI's C types.
 
@@ -7,7 +7,7 @@ use crate::function::Function;
 use std::fmt::Write;
 
 /// Functions beside those of the standard: name, Rust parameters, Rust result.
-const EXTRAS: [(&str, &str, &str); 6] = [
+const EXTRAS: [(&str, &str, &str); 7] = [
     // An operation whose function gets `state`, vectors of at most `most` elements, and the standard handle of the
     // datatype; `release` takes the state back.
     (
@@ -33,10 +33,18 @@ const EXTRAS: [(&str, &str, &str); 6] = [
     ("spawn_codes", "", "i64"),
     // The process's own rank in a communicator; -1 for what is none.
     ("own_rank", "comm: Handle", "c_int"),
+    // Steps around each round of a request that a collective has just given: `before` when a persistent one starts,
+    // `after` when a round is complete. Both get `state`; `release` takes it back.
+    (
+        "request_around",
+        "request: Handle, before: Option<unsafe extern \"C\" fn(Ptr)>, after: unsafe extern \"C\" fn(Ptr), state: Ptr, \
+         release: Option<unsafe extern \"C\" fn(Ptr)>",
+        "c_int",
+    ),
 ];
 
 /// The name of the table as a symbol. A change of anything in the table needs another number.
-pub const SYMBOL: &str = "tern_core_1";
+pub const SYMBOL: &str = "tern_core_2";
 
 /// The names of the table's functions, in its order, with parameters and result as Rust types.
 fn rows(tables: &Tables) -> Vec<(String, String, String)> {

@@ -45,7 +45,27 @@ pub fn learn() {
     let own = (&raw const mpiternsentinels_) as usize;
     let others = [c"mpiternsentinels", c"MPITERNSENTINELS", c"mpiternsentinels_"];
     let found = others.iter().map(|name| find(name) as usize).find(|&address| address != 0);
-    BASE.store(found.unwrap_or(own), Relaxed);
+    let base = found.unwrap_or(own);
+    BASE.store(base, Relaxed);
+    tell(base);
+}
+
+/// Tells C where Fortran's constants for statuses lie, if the C library asks for that (section 19.3.5).
+fn tell(base: usize) {
+    let (one, many) = (std::mem::offset_of!(Block, status_ignore), std::mem::offset_of!(Block, statuses_ignore));
+    let variables = [
+        (c"MPI_F_STATUS_IGNORE", one),
+        (c"MPI_F08_STATUS_IGNORE", one),
+        (c"MPI_F_STATUSES_IGNORE", many),
+        (c"MPI_F08_STATUSES_IGNORE", many),
+    ];
+    for (name, offset) in variables {
+        let variable = find(name);
+        if !variable.is_null() {
+            // SAFETY: a pointer of the C library's that is there to be set.
+            unsafe { put(variable, base + offset) }
+        }
+    }
 }
 
 /// The offset in the block, or more than it has.

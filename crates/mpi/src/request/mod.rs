@@ -1,5 +1,6 @@
 //! Requests: what a program waits for (MPI 5.0 section 3.7).
 
+pub mod around;
 pub mod completion;
 pub mod count;
 pub(crate) mod finished;
