@@ -11,26 +11,38 @@ build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
 passed=0 failed=0
 
-# random NAME PROMOTE: what programs do to their memory, between messages.
+# random NAME LENGTH ARGUMENT...: a program that draws what it does, with one seed after the other; with these arguments of mpiexec.
 random() {
-    "$prefix/bin/mpicc" -O1 -g -I"$here/tests/c" "$here/tests/c/$1.c" -o "$build/$1" -pthread
+    name=$1 length=$2
+    shift 2
+    "$prefix/bin/mpicc" -std=gnu11 -O1 -g -I"$here/tests/c" "$here/tests/c/$name.c" -o "$build/$name" -pthread -lm
     end=$(($(date +%s) + seconds)) seed=$(date +%s)
     while [ "$(date +%s)" -lt "$end" ]; do
         seed=$((seed + 1))
-        if (cd "$build" && timeout 600 "$prefix/bin/mpiexec" -x "TERN_PROMOTE=$2" -x TERN_COSTS=default -n 2 "./$1" 400 "$seed") > "$build/log" 2>&1; then
+        if (cd "$build" && timeout 600 "$prefix/bin/mpiexec" "$@" "./$name" "$length" "$seed") > "$build/log" 2>&1; then
             passed=$((passed + 1))
         else
             failed=$((failed + 1))
-            echo "FAIL $1 400 $seed, TERN_PROMOTE=$2"
+            echo "FAIL $name $length $seed, mpiexec $*"
             tail -n 15 "$build/log"
         fi
     done
 }
 
-random memory_random auto
-random memory_random always
-random memory_random_forms auto
-random memory_random_always always
+# What programs do to their memory, between messages.
+for promote in auto always; do
+    random memory_random 400 -n 2 -x TERN_COSTS=default -x TERN_PROMOTE="$promote"
+done
+random memory_random_forms 400 -n 2 -x TERN_COSTS=default -x TERN_PROMOTE=auto
+random memory_random_always 400 -n 2 -x TERN_COSTS=default -x TERN_PROMOTE=always
+
+# One-sided communication, by every way that it has.
+random rma_random 100 -n 3
+random rma_random 100 -n 3 -x TERN_PROMOTE=off
+random rma_random 100 -n 3 -x TERN_MECHANISM=mapped -x TERN_PROMOTE=always
+random rma_random 100 -n 3 -x TERN_MECHANISM=pipe
+random rma_random 100 -n 3 --nodes 2
+random rma_random 100 -n 3 --nodes 2 -x TERN_NETWORK=tcp
 echo "$passed passed, $failed failed, 0 skipped"
 
 # All C programs, compiled with the headers of other MPI libraries.

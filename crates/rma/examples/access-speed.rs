@@ -61,7 +61,7 @@ fn main() {
         window.lock_all().expect("a lock");
         let _ = black_box(window.unlock_all());
     });
-    time("fence", N, || drop(black_box(window.fence())));
+    time("fence", N, || drop(black_box(window.fence(true, true))));
     for size in [64usize << 10, 1 << 20] {
         let mut row = vec![0u64; size / 8];
         let data = Data::Bytes(row.as_mut_ptr().cast(), size);

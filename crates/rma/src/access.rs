@@ -303,10 +303,10 @@ impl Window {
             return Ok(());
         }
         let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
-        if let (Side::Dense(own, _), Side::Dense(..)) = (own, &theirs)
+        if let (Side::Dense(own, _), Side::Dense(first, _)) = (own, &theirs)
             && spot.middle.0 < spot.middle.1.min(len)
         {
-            return self.move_in_part(*own, target.rank, spot, len, way);
+            return self.move_in_part(*own, *first as u64, target.rank, spot, len, way);
         }
         self.kernel_copy(target.rank, (own, 0), (&theirs, 0), len, way)
     }
@@ -332,15 +332,18 @@ impl Window {
         asked
     }
 
-    /// Moves dense bytes of which some in the middle are mapped, and the kernel moves the rest.
-    fn move_in_part(&self, own: *mut u8, rank: u32, spot: &Spot, len: usize, way: Direction) -> Result<(), NotMade> {
+    /// Moves dense bytes, of which the first has the address `first` in its process. Some in the middle are mapped, and the
+    /// kernel moves the rest.
+    fn move_in_part(
+        &self, own: *mut u8, first: u64, rank: u32, spot: &Spot, len: usize, way: Direction,
+    ) -> Result<(), NotMade> {
         let (from, to) = (spot.middle.0, spot.middle.1.min(len));
         self.send_puts(rank)?;
         let edges = [(0, from), (to, len)];
         let runs = |start: u64| edges.map(|(from, to)| Run { address: start + from as u64, len: (to - from) as u64 });
         // SAFETY: own memory is the program's; that of the peer lies in the window.
-        unsafe { self.ask_kernel(rank, &runs(own as u64), &runs(spot.address), way)? };
-        let (own, here) = (own.wrapping_add(from), spot.here.wrapping_add(from));
+        unsafe { self.ask_kernel(rank, &runs(own as u64), &runs(first), way)? };
+        let (own, here) = (own.wrapping_add(from), spot.here_of(first).wrapping_add(from));
         let (source, target) = if way == Direction::Put { (own, here) } else { (here, own) };
         // SAFETY: as above; these bytes are mapped.
         unsafe { self.move_mapped(source, target, to - from, way) };

@@ -59,7 +59,7 @@ impl Window {
     #[cold]
     pub(crate) fn unlock_apart(&self, rank: u32) {
         let (kind, what) = match self.remote(rank).held.replace(Held::Not) {
-            Held::Not => return,
+            Held::Not => return self.give_nothing_up(),
             Held::Shared => (card_words::Kind::Shared, SHARED),
             Held::Alone => (card_words::Kind::Alone, ALONE),
         };
@@ -83,7 +83,7 @@ impl Window {
     #[cold]
     pub(crate) fn unlock_all_apart(&self) {
         if !self.all.replace(false) {
-            return;
+            return self.give_nothing_up();
         }
         if self.card.is_some() {
             self.give_up_by_card(0, card_words::Kind::All);

@@ -86,6 +86,22 @@ impl Window {
 
     // ---- locks. That calls come in an order that the standard allows is the caller's to check.
 
+    /// Orders what follows as a lock would, but takes none (MPI_MODE_NOCHECK): the program excludes others by other means.
+    /// [`Window::unlock`] and [`Window::unlock_all`] end such an epoch as they end a lock, and give nothing up.
+    #[inline]
+    pub fn assume_lock(&self) {
+        // Acquire: pairs with the release in `give_nothing_up`, by whatever the program tells others that they may go on.
+        fence(Ordering::Acquire);
+    }
+
+    /// What the end of a lock orders, where there was no lock.
+    #[inline]
+    pub(crate) fn give_nothing_up(&self) {
+        self.order();
+        // Release: pairs with the acquire in `assume_lock`.
+        fence(Ordering::Release);
+    }
+
     /// Locks the memory of `rank`, alone or with others that do not want it alone.
     #[inline]
     ///
@@ -122,7 +138,7 @@ impl Window {
         let (lock, common) = (&self.shared.member(rank).lock, self.shared.common());
         // What gives up a lock is a full fence too.
         let awaited = match self.remote(rank).held.replace(Held::Not) {
-            Held::Not => false,
+            Held::Not => return self.give_nothing_up(),
             Held::Shared => lock.unshare(common),
             Held::Alone => lock.include(common),
         };
@@ -152,7 +168,9 @@ impl Window {
             self.unlock_all_apart();
             return Ok(());
         }
-        if self.all.replace(false) && self.shared.common().unlock_all() {
+        if !self.all.replace(false) {
+            self.give_nothing_up();
+        } else if self.shared.common().unlock_all() {
             self.rouse();
         }
         Ok(())
@@ -206,9 +224,14 @@ impl Window {
 
     // ---- post, start, complete, wait
 
-    /// Opens an exposure epoch for the ranks of `group` (MPI_Win_post).
-    pub fn post(&self, group: &[u32]) {
+    /// Opens an exposure epoch for the ranks of `group` (MPI_Win_post). `told`: they are told, and wait for that. Otherwise
+    /// the program lets none of them start before this returns, and all of them know it (MPI_MODE_NOCHECK at both sides).
+    pub fn post(&self, group: &[u32], told: bool) {
         self.awaited.set(self.awaited.get().wrapping_add(group.len() as u32));
+        if !told {
+            // Release: pairs with the acquire in `start`, by whatever the program tells the others.
+            return fence(Ordering::Release);
+        }
         if self.apart {
             return self.post_apart(group);
         }
@@ -220,11 +243,13 @@ impl Window {
     }
 
     /// Opens an access epoch to the ranks of `group`: waits until all of them have posted
-    /// (MPI_Win_start).
+    /// (MPI_Win_start). `told` as for [`Window::post`]: otherwise they have, and nothing says so.
     ///
     /// Errors: a member is lost.
-    pub fn start(&self, group: &[u32]) -> Result<(), Error> {
-        for &target in group {
+    pub fn start(&self, group: &[u32], told: bool) -> Result<(), Error> {
+        // Acquire: pairs with the release in `post`, where that has told nobody.
+        fence(Ordering::Acquire);
+        for &target in group.iter().filter(|_| told) {
             let posts = self.shared.posts(self.rank(), target);
             let taken = &self.remote(target).taken;
             // Acquire: pairs with the release in `post`.
@@ -281,13 +306,16 @@ impl Window {
 
     // ---- fence
 
-    /// Flushes all ranks and waits for all members to have done so (MPI_Win_fence).
+    /// Flushes all ranks and waits for all members to have done so (MPI_Win_fence). `ends`: accesses of some member may come
+    /// before it; `begins`: some may follow. All members say the same of both, and where neither is so nobody is waited for.
     ///
     /// Errors: a member is lost. Who has lost one meets the others all the same, since these may have lost nobody, and
     /// flushes those that it can reach: so all has come to a member that gets no error.
-    pub fn fence(&self) -> Result<(), Error> {
-        let flushed = self.flush_all().inspect_err(|_| self.flush_reachable());
-        barrier(self.adi, &self.peers)?;
+    pub fn fence(&self, ends: bool, begins: bool) -> Result<(), Error> {
+        let flushed = if ends { self.flush_all().inspect_err(|_| self.flush_reachable()) } else { Ok(()) };
+        if ends || begins {
+            barrier(self.adi, &self.peers)?;
+        }
         fence(Ordering::SeqCst);
         flushed?;
         self.check_lost()

@@ -18,11 +18,12 @@ pub(crate) enum Instructions {
 pub(crate) struct Spot {
     pub way: Way,
     pub instructions: Instructions,
-    /// Of dense elements that [`Way::Kernel`] reaches: those bytes that are mapped all the same.
+    /// Of dense elements that [`Way::Kernel`] reaches: those bytes that are mapped all the same, counted from the first byte of
+    /// data, which need not lie at the address of the elements.
     pub middle: (usize, usize),
-    /// The address of its elements here, if mapped.
+    /// The address of its elements here, if mapped. Their data begins at the true lower bound of their type from there.
     pub here: *mut u8,
-    /// In its own process.
+    /// The same in its own process.
     pub address: u64,
     /// Bytes of data.
     pub len: usize,
@@ -31,6 +32,11 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
+    /// Where what has an address in the target's process lies here.
+    pub(crate) fn here_of(&self, address: u64) -> *mut u8 {
+        self.here.wrapping_add(address.wrapping_sub(self.address) as usize)
+    }
+
     /// No target.
     pub(crate) const NOTHING: Spot = Spot {
         way: Way::Mapped,

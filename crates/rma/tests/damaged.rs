@@ -94,7 +94,7 @@ impl<'a> Scene<'a> {
             let displacement = if shape == Shape::Dynamic { base as i64 } else { 0 };
             fine(window.put(&row(&values, &ty), &Target { rank: 0, displacement, ty: &ty, count: WORDS as i64 }));
         }
-        window.fence().expect("a fence");
+        window.fence(true, true).expect("a fence");
         if process.rank == 0 {
             let expected = [[0; WORDS], [7; WORDS], [0; WORDS]].concat();
             assert_eq!(words::<u64>(memory.as_ptr().cast(), 3 * WORDS), expected, "{shape:?}");

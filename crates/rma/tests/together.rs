@@ -172,8 +172,8 @@ fn epochs_of_groups() {
         let (size, me) = (process.size, process.rank);
         let neighbours = [(me + 1) % size, (me + size - 1) % size];
         for round in 1..=ROUNDS {
-            window.post(&neighbours);
-            window.start(&neighbours).expect("a start");
+            window.post(&neighbours, true);
+            window.start(&neighbours, true).expect("a start");
             let value = round * 10 + u64::from(me);
             for rank in neighbours {
                 let target =
@@ -207,12 +207,12 @@ fn fences_separate() {
         for round in 1..=ROUNDS {
             let values = vec![round * 10 + u64::from(process.rank); MANY];
             fine(window.put(&row(&values, &ty), &target));
-            window.fence().expect("a fence");
+            window.fence(true, true).expect("a fence");
             let before = u64::from((process.rank + process.size - 1) % process.size);
             assert_eq!(words::<u64>(made.base, MANY), vec![round * 10 + before; MANY], "{memory:?}, {mechanism:?}");
             let mut back = vec![0u64; MANY];
             fine(window.get(&row(&back, &ty), &target));
-            window.fence().expect("a fence");
+            window.fence(true, true).expect("a fence");
             assert_eq!(std::hint::black_box(&mut back)[..], values);
         }
         process.free(made);

@@ -61,7 +61,7 @@ fn ranges_are_checked() {
             assert_eq!(wrong.class, Class::Operation);
             window.flush(1).expect("a flush");
         }
-        window.fence().expect("a fence");
+        window.fence(true, true).expect("a fence");
         if process.rank == 1 {
             let mut expected = [0u64; 32];
             expected[31] = 7;
@@ -157,7 +157,7 @@ fn shared_memory_is_laid_out_as_asked() {
                 // SAFETY: own memory.
                 unsafe { window.base().add(byte).write(process.rank as u8 * 50 + index as u8 % 50) };
             }
-            window.fence().expect("a fence");
+            window.fence(true, true).expect("a fence");
             let parts: Vec<_> = (0..3).map(|rank| window.shared(rank).expect("shared")).collect();
             assert_eq!(parts.iter().map(|part| part.1).collect::<Vec<_>>(), [100, 0, 5000]);
             for (rank, (at, len, unit)) in parts.iter().enumerate() {
@@ -190,7 +190,7 @@ fn windows_come_and_go() {
                     fine(window.accumulate(&row(&[1u64], &ty), &target, Op::Sum));
                 }
             }
-            window.fence().expect("a fence");
+            window.fence(true, true).expect("a fence");
             if bytes > 0 {
                 let at = window.base().wrapping_add(8 << process.rank);
                 assert_eq!(words::<u64>(at, 1), [3], "fresh memory is zeros");
@@ -217,9 +217,9 @@ fn memory_that_was_missed_is_asked_for_again() {
             let before = missing::copies();
             for round in 1..=ROUNDS {
                 fine(window.put(&row(&[round; 512], &ty), &target));
-                window.fence().expect("a fence");
+                window.fence(true, true).expect("a fence");
                 assert_eq!(words::<u64>(made.base, 512), [round; 512], "{memory:?}");
-                window.fence().expect("a fence");
+                window.fence(true, true).expect("a fence");
             }
             assert_eq!(u64::from(missing::copies() - before), ROUNDS, "{memory:?}");
             process.free(made);

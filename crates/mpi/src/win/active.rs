@@ -31,12 +31,12 @@ pub fn check_assert(assert: i32, allowed: i32) -> Result<()> {
     }
 }
 
-/// MPI_Win_fence
+/// MPI_Win_fence. MPI_MODE_NOSTORE and MPI_MODE_NOPUT save nothing: a window has one copy of its memory.
 pub fn win_fence(assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED)?;
     let (precedes, succeeds) = (assert & MPI_MODE_NOPRECEDE == 0, assert & MPI_MODE_NOSUCCEED == 0);
     win.judge(|epochs| epochs.fence(precedes, succeeds))?;
-    target::outcome(&win, win.window.fence())
+    target::outcome(&win, win.window.fence(precedes, succeeds))
 }
 
 /// The ranks in the window of a group's processes, or MPI_ERR_GROUP.
@@ -54,7 +54,7 @@ pub fn win_start(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOCHECK)?;
     let targets = ranks(&win, &group)?;
     win.judge(|epochs| epochs.start(Ranks::from_iter(targets.iter().copied())))?;
-    target::outcome(&win, win.window.start(&targets))
+    target::outcome(&win, win.window.start(&targets, assert & MPI_MODE_NOCHECK == 0))
 }
 
 /// MPI_Win_complete
@@ -68,7 +68,7 @@ pub fn win_post(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)?;
     let origins = ranks(&win, &group)?;
     win.judge(|epochs| epochs.post())?;
-    win.window.post(&origins);
+    win.window.post(&origins, assert & MPI_MODE_NOCHECK == 0);
     Ok(())
 }
 
