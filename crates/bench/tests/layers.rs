@@ -25,6 +25,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-hca", "tern-registration"],
     &["tern-io"],
     &["tern-layout"],
+    &["tern-proof"],
     &["tern-node"],
     &["tern-policy"],
     &["tern-pmi"],

@@ -49,7 +49,7 @@ pub use tern_device::{
     News, NotCopied, Occupied, Outgoing, PairFacts, Payload, Place, Pull, Purpose, Recall, RemoteMemory, Run,
     SharedMemory, SingleCopy, Sink, SpeculativeAddress, Times, TupleQueue, Word, copy_short,
 };
-pub use tern_tcp::{Door, Knock};
+pub use tern_proof::{Door, Knock, Progress, Proven, Sealer, TAG};
 pub use wait::{Patience, Step};
 
 use core_contention::CoreContention;

@@ -16,7 +16,7 @@ pub mod topology;
 use std::sync::OnceLock;
 
 pub use cgroup::Limits;
-pub use interfaces::{Interface, interfaces};
+pub use interfaces::{Interface, interfaces, network};
 pub use kernel::{end_process, keep_alive, random};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};

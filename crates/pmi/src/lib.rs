@@ -19,6 +19,7 @@ mod nodes;
 mod orders;
 pub mod parcel;
 pub mod report;
+mod secret;
 mod ticket;
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -31,6 +32,7 @@ pub use control::Control;
 pub use error::Error;
 pub use nodes::Nodes;
 pub use orders::{Order, Orders};
+pub use secret::{Secret, new_secret, secret_of, secret_text};
 pub use ticket::{Descriptor, TICKET, Ticket};
 
 /// Who started this process.

@@ -1,8 +1,8 @@
 //! Where a process is found: its addresses, its port, and its part of the job's secret, as bytes.
 
-use crate::proof::Token;
 use std::io::{Error, Result};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use tern_proof::Token;
 
 const VERSION: u8 = 1;
 /// Most addresses of one process.

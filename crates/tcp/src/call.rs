@@ -1,12 +1,8 @@
 //! A peer that is being called: its addresses are tried one after the other, until it proves itself at one.
 
-use crate::shake::{Shake, Stage};
-use rustix::fd::OwnedFd;
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
-use tern_node::keep_alive;
+use tern_proof::{Shake, Stage, connect};
 
 /// How long the kernel at one address of a peer may take to answer.
 pub const TRY_TIME: Duration = Duration::from_secs(3);
@@ -70,21 +66,4 @@ impl Call {
              interface (TERN_INTERFACE)"
         )
     }
-}
-
-pub fn connect(address: SocketAddr, silence: Duration) -> Result<OwnedFd, Errno> {
-    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    prepare(&socket, silence)?;
-    match rustix::net::connect(&socket, &address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
-        Err(error) => Err(error),
-    }
-}
-
-/// Short packets leave at once, and a peer that vanishes is noticed.
-pub fn prepare(socket: &OwnedFd, silence: Duration) -> Result<(), Errno> {
-    sockopt::set_tcp_nodelay(socket, true)?;
-    keep_alive(socket, silence)
 }

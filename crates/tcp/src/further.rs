@@ -3,17 +3,16 @@
 //! Which interface an address is reached by, the kernel's routes say. An address that leads over an interface which is in use
 //! already is left; so is one that does not answer.
 
-use crate::call::{TRY_TIME, connect};
+use crate::call::TRY_TIME;
 use crate::frame::PIECE;
 use crate::outlet::Outlet;
-use crate::proof::Keys;
-use crate::shake::{Shake, Stage, Step};
 use rustix::fd::{AsRawFd, OwnedFd};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_node::Interface;
+use tern_proof::{Keys, Shake, Stage, Step, connect};
 
 /// Connections beside the first one, at most.
 pub const MOST: u32 = 7;

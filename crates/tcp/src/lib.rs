@@ -6,14 +6,13 @@
 //! has taken all of it, and read to where it belongs, if that is known when its head comes.
 //!
 //! A thread ([`service`]) makes the connections: it accepts, calls, and lets each side prove that it belongs to the
-//! job ([`proof`]) before anything else is read. It also writes what is left of a frame that a socket took in part, so
+//! job ([`tern_proof`]) before anything else is read. It also writes what is left of a frame that a socket took in part, so
 //! that a packet which was taken arrives though its sender computes.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `address` | where a process is found, as bytes |
 //! | `interfaces` | the interfaces of this machine, and which of them serve |
-//! | `proof` | the handshake, a state machine without I/O |
 //! | `frame` | the bytes in front of a payload |
 //! | `connection` | an open connection: both ends, and whether it goes on |
 //! | `spread` | payloads that leave over several connections |
@@ -25,34 +24,31 @@
 //! | `shared` | what the process and its thread share |
 //! | `listen` | the port at which peers call |
 //! | `call` | a peer that is being called |
-//! | `shake` | a handshake on a socket |
 //! | `vigil` | peers that give no sign |
-//! | `knock` | connections of processes that have nothing but a secret in common |
+//! | `door` | where processes call that have nothing but a secret in common |
 //! | `device` | the contract of devices |
 
 mod address;
 mod call;
 mod connection;
 mod device;
+mod door;
 mod fault;
 mod frame;
 mod further;
 mod inlet;
 mod interfaces;
-mod knock;
 mod listen;
 mod outlet;
 mod pieces;
-mod proof;
 mod service;
-mod shake;
 mod shared;
 mod spread;
 mod vigil;
 
 pub use device::{Endpoint, Tcp};
+pub use door::open_door;
 pub use interfaces::{Choice, interfaces};
-pub use knock::{Door, Knock};
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;

@@ -3,30 +3,31 @@
 //! The process and its thread meet in [`Shared`]. The process asks for connections and leaves outlets to be looked
 //! after; the thread leaves what has come of that, and rings.
 
-use crate::call::{Call, prepare};
+use crate::call::Call;
 use crate::further::{Further, MOST};
 use crate::outlet::{Flushed, Outlet};
-use crate::proof::Hello;
-use crate::shake::{End, PROOF_TIME, Shake, Stage, Step};
 use crate::shared::Shared;
 use crate::vigil::Vigil;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
 use rustix::net::SocketFlags;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
+use tern_proof::{End, Hello, PROOF_TIME, Shake, Stage, Step, gives_way, prepare};
 
 /// What a process that goes on calling the library writes by itself.
 const NAP: Duration = Duration::from_millis(1);
-/// Callers that have not proven themselves yet, at a time.
+/// Callers that have not proven themselves yet, at a time, beside the processes that may all call at once.
 const MOST_STRANGERS: usize = 256;
 
 /// What the thread knows.
 pub struct Service {
     shared: Arc<Shared>,
     listener: OwnedFd,
+    /// Those who have called and not proven themselves, the oldest first.
     strangers: Vec<Shake>,
     calls: HashMap<u32, Call>,
     /// Peers that there is a connection to, and that are called for more.
@@ -144,13 +145,31 @@ impl Service {
     }
 
     fn accept(&mut self) {
-        while let Ok(socket) = rustix::net::accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-            if self.strangers.len() >= MOST_STRANGERS {
-                counters::NETWORK_STRANGERS.add(1);
-                continue;
+        let most = MOST_STRANGERS + self.shared.peers.len();
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        // A flood of callers does not keep those from being heard that are here.
+        for _ in 0..most {
+            match rustix::net::accept_with(&self.listener, flags) {
+                Ok(socket) => {
+                    if self.strangers.len() >= most {
+                        self.give_way();
+                    }
+                    let _ = prepare(&socket, self.shared.silence);
+                    self.strangers.push(Shake::new(socket, Stage::Hello, PROOF_TIME));
+                }
+                Err(Errno::CONNABORTED | Errno::INTR) => {}
+                // There is no descriptor for the next one.
+                Err(Errno::MFILE | Errno::NFILE) if !self.strangers.is_empty() => self.give_way(),
+                Err(_) => return,
             }
-            let _ = prepare(&socket, self.shared.silence);
-            self.strangers.push(Shake::new(socket, Stage::Hello, PROOF_TIME));
+        }
+    }
+
+    /// One that has not proven itself makes room for the next caller.
+    fn give_way(&mut self) {
+        if let Some(at) = gives_way(self.strangers.iter().map(|shake| shake.source)) {
+            self.strangers.remove(at);
+            counters::NETWORK_STRANGERS.add(1);
         }
     }
 

@@ -1,7 +1,6 @@
 //! What the process and the thread of the device share: what the one asks for, and what the other has made.
 
 use crate::outlet::Outlet;
-use crate::proof::Keys;
 use rustix::fd::OwnedFd;
 use std::collections::{HashMap, HashSet};
 use std::mem::take;
@@ -9,6 +8,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tern_proof::Keys;
 
 /// Bytes that may wait for a connection: some packets.
 const MOST_FIRST: usize = 256 << 10;

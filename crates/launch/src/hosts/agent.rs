@@ -1,23 +1,22 @@
 //! The agent on one host: serves the ranks of that host as a job, and does what the mpiexec of all hosts says.
 //!
-//! It is started with where that mpiexec listens, and its own number. The secret by which it proves who it is comes in
-//! the first line of its standard input; the rest of that is for rank 0.
+//! It is started with where that mpiexec listens, and its own number. The secret by which both prove who they are comes in
+//! the first line of its standard input; the rest of that is for rank 0. The secret is never sent. Whoever does not know it,
+//! wherever the agent calls, is told nothing and not obeyed.
 
 use std::ffi::OsString;
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+
+use tern_pmi::{Secret, secret_of};
 
 use super::part::Part;
 use super::{starter, tree};
 use crate::options::{Options, Stdin};
 use crate::plan::Plan;
-use crate::uplink::{Down, Up, Uplink, prepare};
+use crate::uplink::{Down, Line, Uplink, call};
 use crate::{job, signals};
 
 /// The option that makes an agent of mpiexec.
 pub const AGENT: &str = "--agent";
-/// How long to try one address.
-const CONNECT: Duration = Duration::from_secs(5);
 
 /// Runs an agent; gives its exit code.
 pub fn run(args: &[OsString]) -> i32 {
@@ -32,27 +31,29 @@ pub fn run(args: &[OsString]) -> i32 {
         crate::say::say("the agent was not told the secret of the job in its standard input");
         return 1;
     };
-    let socket = match call(callers) {
-        Ok(socket) => socket,
+    let host = tern_node::hostname();
+    let line = match call(callers, secret, number) {
+        Ok(line) => line,
         Err(error) => {
-            let host = tern_node::hostname();
-            crate::say::say(&format!(
-                "the agent on {host} cannot reach mpiexec at {callers}: {error}; is there a firewall?"
-            ));
+            crate::say::say(&format!("the agent on {host} cannot reach mpiexec: {error}; is there a firewall?"));
             return 1;
         }
     };
-    let _ = socket.set_nodelay(true);
-    let begin = Up::Join { secret, number }.send(&socket).and_then(|()| Down::receive(&socket));
-    let Ok(Down::Begin(part)) = begin else { return 1 };
+    let part = match Down::receive_first(&line) {
+        Ok(part) => part,
+        Err(error) => {
+            crate::say::say(&format!("the agent on {host} has lost the connection to mpiexec: {error}"));
+            return 1;
+        }
+    };
     let Some(part) = Part::decode(&part) else {
         crate::say::say("the agent and mpiexec are not of the same version of Tern");
         return 1;
     };
-    let socket = match part.below.hosts.is_empty() {
-        true => socket,
-        false => match tree::branch(&part.below, secret, number, socket) {
-            Ok(socket) => socket,
+    let line = match part.below.hosts.is_empty() {
+        true => line,
+        false => match tree::branch(&part.below, secret, number, line) {
+            Ok(line) => line,
             Err(code) => return code,
         },
     };
@@ -64,14 +65,14 @@ pub fn run(args: &[OsString]) -> i32 {
     if !reads {
         close_input();
     }
-    serve(part, socket)
+    serve(part, line)
 }
 
 /// The first line of the standard input, and no byte more.
-fn secret() -> Option<u64> {
+fn secret() -> Option<Secret> {
     let mut line = Vec::new();
     let mut byte = [0u8; 1];
-    while line.len() < 32 {
+    while line.len() <= 64 {
         match rustix::io::read(rustix::stdio::stdin(), &mut byte) {
             Ok(1) if byte[0] == b'\n' => break,
             Ok(1) => line.push(byte[0]),
@@ -79,7 +80,7 @@ fn secret() -> Option<u64> {
             _ => return None,
         }
     }
-    u64::from_str_radix(std::str::from_utf8(&line).ok()?, 16).ok()
+    secret_of(std::str::from_utf8(&line).ok()?)
 }
 
 /// Nobody here reads what one command may give to all agents that it has started.
@@ -90,28 +91,15 @@ fn close_input() {
     }
 }
 
-/// Connects to the first of the addresses that answers.
-pub(super) fn call(callers: &str) -> std::io::Result<TcpStream> {
-    let mut last = std::io::Error::other("no address");
-    for address in callers.split(',') {
-        let Ok(address) = address.parse::<SocketAddr>() else { continue };
-        match TcpStream::connect_timeout(&address, CONNECT) {
-            Ok(socket) => return Ok(socket),
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-fn serve(part: Part, socket: TcpStream) -> i32 {
+fn serve(part: Part, line: Line) -> i32 {
     let Part { job_id, host, node, nodes, mut options, counts, below: _ } = part;
     for (name, value) in std::mem::take(&mut options.env) {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(name, value) };
     }
     // By the settings of mpiexec, which have come with its variables.
-    prepare(&socket);
-    let uplink = Uplink::new(socket, host);
+    line.prepare();
+    let uplink = Uplink::new(line, host);
     let plan = match plan(&options, &counts) {
         Ok(plan) => Plan { numbers: nodes.members(node), nodes, simulated: false, job_id, ..plan },
         Err((code, text)) => {
@@ -123,9 +111,7 @@ fn serve(part: Part, socket: TcpStream) -> i32 {
     let mask = signals::block();
     let last = uplink.copy();
     let code = job::run_part(&plan, mask, uplink);
-    if let Some(last) = last {
-        last.done(code);
-    }
+    last.done(code);
     code
 }
 

@@ -4,10 +4,10 @@ mod listen;
 mod root;
 mod start;
 
-use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use crate::host_list::{self, Layout, Share};
 use crate::options::{Options, TIMED_OUT, late};
 use crate::say::say;
 use crate::signals::{self, Signal};
-use crate::uplink::{Down, Up};
+use crate::uplink::{Down, Line, Up};
 
 pub use root::run as root;
 
@@ -33,10 +33,10 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// What happens.
 enum Event {
-    Joined(usize, TcpStream),
+    Joined(usize, Arc<Line>),
     Told(usize, Up),
     /// The connection to an agent has ended.
-    Lost(usize),
+    Lost(usize, Arc<Line>),
     /// The process that started an agent has ended.
     Ended(usize, ExitStatus),
     Signal(Signal),
@@ -57,7 +57,7 @@ pub(super) struct Agent {
     /// When the process that started it ended.
     ended: Option<Instant>,
     /// The connection, until its end has been heard.
-    pub(super) socket: Option<TcpStream>,
+    pub(super) socket: Option<Arc<Line>>,
     joined: bool,
     done: bool,
     addresses: Option<Vec<Vec<u8>>>,
@@ -215,9 +215,9 @@ impl Server<'_> {
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Joined(number, socket) => self.joined(number, socket),
+            Event::Joined(number, line) => self.joined(number, line),
             Event::Told(number, told) => self.told(number, told),
-            Event::Lost(number) => self.lost(number),
+            Event::Lost(number, line) => self.lost(number, &line),
             Event::Ended(number, status) => self.ended(number, status),
             Event::Signal(signal) => self.signal(signal),
             Event::Keeper => {
@@ -227,7 +227,7 @@ impl Server<'_> {
         }
     }
 
-    fn joined(&mut self, number: usize, socket: TcpStream) {
+    fn joined(&mut self, number: usize, line: Arc<Line>) {
         if self.kill_at.is_some() {
             // Too late: it ends with its connection.
             return;
@@ -235,14 +235,14 @@ impl Server<'_> {
         // A keeper knows its part.
         let part = if self.awaited { Vec::new() } else { self.part(number).encode() };
         // What goes wrong is seen where the connection is read.
-        let _ = Down::Begin(part).send(&socket);
-        self.agents[number].socket = Some(socket);
+        let _ = Down::Begin(part).send(&line);
+        // One that comes once more has not had the answer to its first call.
+        self.agents[number].socket = Some(line);
         self.agents[number].joined = true;
     }
 
     fn told(&mut self, number: usize, told: Up) {
         match told {
-            Up::Join { .. } => {}
             Up::Ended { number, text } => self.not_started(number as usize, &text),
             Up::Addresses(world, table) if world > 0 => self.further_addresses(world, number, &table),
             Up::Spawn { rank, orders } => self.further(number, rank, orders),
@@ -305,8 +305,11 @@ impl Server<'_> {
         }
     }
 
-    fn lost(&mut self, number: usize) {
+    fn lost(&mut self, number: usize, line: &Arc<Line>) {
         let agent = &mut self.agents[number];
+        if agent.socket.as_ref().is_some_and(|newer| !Arc::ptr_eq(newer, line)) {
+            return;
+        }
         agent.socket = None;
         if !agent.done {
             let text = format!(
@@ -435,15 +438,12 @@ fn kill(pid: i32, signal: i32) {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-
     use super::*;
 
     #[test]
     fn an_agent_is_listened_to_until_its_connection_ends_or_for_a_while() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let socket = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
-        let mut agent = Agent { socket: Some(socket), joined: true, ..Agent::expected(String::new()) };
+        let (line, _) = crate::uplink::pair();
+        let mut agent = Agent { socket: Some(Arc::new(line)), joined: true, ..Agent::expected(String::new()) };
         let now = Instant::now();
         assert!(!agent.is_over(now));
         (agent.running, agent.ended) = (false, Some(now));

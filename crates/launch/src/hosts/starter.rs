@@ -5,6 +5,7 @@ use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use tern_pmi::{Secret, secret_text};
 use tern_settings::{Entry, Manager, Source, Starter};
 
 use super::agent::AGENT;
@@ -123,7 +124,7 @@ impl Start {
     }
 
     /// Runs it, and tells it the secret. `piped`: its output comes by pipes. `mask` is its signal mask.
-    pub fn run(&self, secret: u64, piped: bool, mask: libc::sigset_t) -> std::io::Result<Child> {
+    pub fn run(&self, secret: &Secret, piped: bool, mask: libc::sigset_t) -> std::io::Result<Child> {
         let mut start = Command::new(&self.words[0]);
         // A key on the terminal is for mpiexec, which tells the agents.
         start.args(&self.words[1..]).stdin(Stdio::piped()).process_group(0);
@@ -140,7 +141,7 @@ impl Start {
         let mut child = start.spawn()?;
         if let Some(input) = &mut child.stdin {
             // What it does not read, its end tells.
-            let _ = input.write_all(format!("{secret:x}\n").as_bytes());
+            let _ = input.write_all(format!("{}\n", secret_text(secret)).as_bytes());
         }
         Ok(child)
     }

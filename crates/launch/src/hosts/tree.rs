@@ -6,19 +6,18 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read;
-use std::net::TcpStream;
 use std::process::Child;
 use std::sync::{Arc, Mutex};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::WaitOptions;
+use tern_pmi::Secret;
 
 use super::relay::relay;
 use super::serve::MORE;
 use super::starter::{Method, Start};
 use crate::signals;
-use crate::uplink::{Up, prepare};
+use crate::uplink::{Line, Up, call};
 
 /// Hosts up to which mpiexec starts all agents by itself.
 const FLAT: usize = 32;
@@ -60,7 +59,7 @@ pub fn divide(numbers: &[u32]) -> (Vec<u32>, HashMap<u32, Vec<u32>>) {
 
 /// Splits an agent that has others below it. Gives the exit code in the process that has become the branch, when all
 /// that it has started has ended; nothing in the one that serves the ranks. This process must have one thread.
-pub fn branch(below: &Below, secret: u64, number: u32, socket: TcpStream) -> Result<TcpStream, i32> {
+pub fn branch(below: &Below, secret: Secret, number: u32, line: Line) -> Result<Line, i32> {
     // Whole lines of several processes, if they have marks, so one of them has to write all.
     let pipes = || Some((pipe_with(PipeFlags::CLOEXEC).ok()?, pipe_with(PipeFlags::CLOEXEC).ok()?));
     let pipes = if below.piped { pipes() } else { None };
@@ -76,26 +75,25 @@ pub fn branch(below: &Below, secret: u64, number: u32, socket: TcpStream) -> Res
             if let Some(((_, out), (_, err))) = pipes {
                 let _ = rustix::stdio::dup2_stdout(out).and_then(|()| rustix::stdio::dup2_stderr(err));
             }
-            Ok(socket)
+            Ok(line)
         }
         server => {
             // It ends with the process that serves.
-            drop(socket);
+            drop(line);
             let own = pipes.map(|((out, _), (err, _))| (File::from(out), File::from(err)));
             Err(run(below, secret, number, server, own))
         }
     }
 }
 
-fn run(below: &Below, secret: u64, number: u32, server: libc::pid_t, own: Option<(File, File)>) -> i32 {
+fn run(below: &Below, secret: Secret, number: u32, server: libc::pid_t, own: Option<(File, File)>) -> i32 {
     let mut relays = Vec::new();
     if let Some((out, err)) = own {
         relays.extend([relay(out, std::io::stdout()), relay(err, std::io::stderr())]);
     }
-    let root = super::agent::call(&below.callers).ok();
+    let root = call(&below.callers, secret, number | BRANCH).ok().map(Arc::new);
     if let Some(root) = &root {
-        prepare(root);
-        let _ = Up::Join { secret, number: number | BRANCH }.send(root);
+        root.prepare();
     }
     // If nobody hears it, mpiexec has gone, and so does all that is below.
     let tell = |starts: &[u32], text: String| {
@@ -106,7 +104,7 @@ fn run(below: &Below, secret: u64, number: u32, server: libc::pid_t, own: Option
     let (Some(method), Ok(mpiexec)) = (Method::of_word(&below.method), std::env::current_exe()) else { return 1 };
     let mut children: Vec<(Start, Child)> = Vec::new();
     for start in method.starts(&mpiexec.into_os_string(), &below.callers, &below.hosts) {
-        match start.run(secret, below.piped, signals::current()) {
+        match start.run(&secret, below.piped, signals::current()) {
             Ok(mut child) => {
                 drop(child.stdin.take());
                 relays.extend(child.stdout.take().map(|from| relay(from, std::io::stdout())));
@@ -118,7 +116,7 @@ fn run(below: &Below, secret: u64, number: u32, server: libc::pid_t, own: Option
     }
     let pids = children.iter().map(|(_, child)| child.id() as i32).collect();
     let alive = Arc::new(Mutex::new(pids));
-    if let Some(root) = root.as_ref().and_then(|root| root.try_clone().ok()) {
+    if let Some(root) = root.clone() {
         let alive = alive.clone();
         std::thread::spawn(move || end_with(&root, &alive));
     }
@@ -142,9 +140,9 @@ fn run(below: &Below, secret: u64, number: u32, server: libc::pid_t, own: Option
 }
 
 /// Ends a command that has not ended a while after mpiexec has: its host does not answer, so nothing else would end it.
-fn end_with(mut root: &TcpStream, alive: &Mutex<Vec<i32>>) {
+fn end_with(root: &Line, alive: &Mutex<Vec<i32>>) {
     // Nothing is sent this way.
-    let _ = root.read(&mut [0]);
+    let _ = root.receive(None);
     std::thread::sleep(tern_settings::GRACE.get() + MORE);
     for pid in alive.lock().expect("no panic").iter() {
         // SAFETY: a system call on numbers; the group is that of a child that has not been found to have ended.

@@ -62,7 +62,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
             Err(text) => return fail(&text),
         },
     };
-    let above = uplink.as_ref().and_then(Uplink::copy);
+    let above = uplink.as_ref().map(Uplink::copy);
     let here = begin.nodes.members(node);
     raise_file_limit(here.len() + begin.nodes.count() as usize);
     let plan = Plan { nodes: begin.nodes.clone(), numbers: here.clone(), job_id: begin.job_id, ..Plan::empty() };

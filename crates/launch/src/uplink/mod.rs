@@ -1,22 +1,29 @@
 //! The connection of an agent to the mpiexec of all hosts, and what both tell each other there.
 
+mod call;
 mod join;
+mod line;
 mod order;
 pub mod told;
 mod wire;
 
-use std::net::{IpAddr, TcpStream};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use tern_pmi::addresses;
 
 use crate::picture::Told;
+pub use call::{call, callers};
+pub use line::Line;
+#[cfg(test)]
+pub use line::pair;
 pub use order::Order;
-pub use wire::{About, Down, Up, prepare};
+pub use wire::{About, Down, Up};
 
 /// The connection of an agent.
 pub struct Uplink {
-    socket: TcpStream,
+    line: Arc<Line>,
     /// This host, as the user calls it.
     pub host: String,
     /// By which address other hosts reach this one.
@@ -27,20 +34,21 @@ pub struct Uplink {
 
 impl AsFd for Uplink {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.line.as_fd()
     }
 }
 
 impl Uplink {
-    /// Over a connection on which both sides have said who they are.
-    pub fn new(socket: TcpStream, host: String) -> Uplink {
-        let address = socket.local_addr().ok().map(|address| address.ip().to_canonical());
-        Uplink { socket, host, address, standing: Default::default() }
+    /// Over a connection on which the other side has said what is to be done.
+    pub fn new(line: Line, host: String) -> Uplink {
+        let address = line.local();
+        Uplink { line: Arc::new(line), host, address, standing: Default::default() }
     }
 
     /// Another one, of the same connection.
-    pub fn copy(&self) -> Option<Uplink> {
-        Some(Uplink::new(self.socket.try_clone().ok()?, self.host.clone()))
+    pub fn copy(&self) -> Uplink {
+        let Uplink { line, host, address, .. } = self;
+        Uplink { line: line.clone(), host: host.clone(), address: *address, standing: Default::default() }
     }
 
     /// All ranks here have ended.
@@ -50,12 +58,12 @@ impl Uplink {
 
     /// Waits for what is to be done.
     pub fn receive(&self) -> std::io::Result<Down> {
-        Down::receive(&self.socket)
+        Down::receive(&self.line)
     }
 
     /// Tells; if nobody hears it, that is seen when the connection is read.
     fn tell(&self, message: &Up) {
-        let _ = message.send(&self.socket);
+        let _ = message.send(&self.line);
     }
 
     pub fn failed(&self, code: i32, text: &str) {

@@ -1,17 +1,16 @@
-//! What an agent and the mpiexec that has started it tell each other, over a TCP connection.
+//! What an agent and the mpiexec that has started it tell each other, over a connection on which both have proven themselves.
 //!
-//! A message is its length (4 bytes, little-endian) and its parts (`tern_pmi::parcel`); the first one is its kind.
+//! A message is its parts (`tern_pmi::parcel`); the first one is its kind.
 
-use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::io;
+use std::time::Duration;
 
-use rustix::net::sockopt;
 use tern_pmi::parcel::{Reader, Writer};
 
-/// Largest message: a bound on damage.
-const MOST: usize = 256 << 20;
-/// Largest first message: [`Up::Join`], of somebody who may be anybody.
-const MOST_FIRST: usize = 64;
+use super::Line;
+
+/// How long the first message to an agent may take.
+const FIRST: Duration = Duration::from_secs(60);
 
 /// To an agent.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,8 +48,6 @@ pub enum About {
 /// From an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Up {
-    /// The agent of that number; it knows the secret.
-    Join { secret: u64, number: u32 },
     /// The addresses of its ranks of a world.
     Addresses(u32, Vec<u8>),
     /// Its rank of that number, among those that it has, asks for further processes (`tern_pmi::Orders`) that are to find their
@@ -117,15 +114,25 @@ impl Down {
         })
     }
 
-    pub fn send(&self, socket: &TcpStream) -> io::Result<()> {
-        send(socket, &self.encode())
+    pub fn send(&self, line: &Line) -> io::Result<()> {
+        line.send(&self.encode())
     }
 
     /// Waits for the next one.
     ///
     /// Errors: the other side is gone, or what came is no message.
-    pub fn receive(socket: &TcpStream) -> io::Result<Down> {
-        Down::decode(&receive(socket, MOST)?).ok_or_else(damaged)
+    pub fn receive(line: &Line) -> io::Result<Down> {
+        Down::decode(&line.receive(None)?).ok_or_else(damaged)
+    }
+
+    /// The first one, [`Down::Begin`]: what it holds.
+    ///
+    /// Errors: as of [`Down::receive`]; it does not come in time.
+    pub fn receive_first(line: &Line) -> io::Result<Vec<u8>> {
+        match Down::decode(&line.receive(Some(FIRST))?) {
+            Some(Down::Begin(part)) => Ok(part),
+            _ => Err(damaged()),
+        }
     }
 }
 
@@ -133,7 +140,6 @@ impl Up {
     fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
         match self {
-            Up::Join { secret, number } => out.number(1).number(*secret).number((*number).into()),
             Up::Addresses(world, table) => out.number(2).number((*world).into()).bytes(table),
             Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
             Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
@@ -164,7 +170,6 @@ impl Up {
     fn decode(bytes: &[u8]) -> Option<Up> {
         let input = &mut Reader(bytes);
         Some(match input.number()? {
-            1 => Up::Join { secret: input.number()?, number: input.number()? as u32 },
             2 => Up::Addresses(input.number()? as u32, input.bytes()?.to_vec()),
             3 => Up::Failed(input.number()? as i32, text(input.bytes()?)),
             4 => Up::Standing { waits: text(input.bytes()?), gone: text(input.bytes()?) },
@@ -196,52 +201,18 @@ impl Up {
         })
     }
 
-    pub fn send(&self, socket: &TcpStream) -> io::Result<()> {
-        send(socket, &self.encode())
+    pub fn send(&self, line: &Line) -> io::Result<()> {
+        line.send(&self.encode())
     }
 
     /// As [`Down::receive`].
-    pub fn receive(socket: &TcpStream) -> io::Result<Up> {
-        Up::decode(&receive(socket, MOST)?).ok_or_else(damaged)
+    pub fn receive(line: &Line) -> io::Result<Up> {
+        Up::decode(&line.receive(None)?).ok_or_else(damaged)
     }
-
-    /// The first message of a connection. Takes no memory for a longer one than that may be.
-    ///
-    /// Errors: as of [`Up::receive`].
-    pub fn receive_first(socket: &TcpStream) -> io::Result<Up> {
-        Up::decode(&receive(socket, MOST_FIRST)?).ok_or_else(damaged)
-    }
-}
-
-/// Messages leave at once, and another end that gives no sign for TERN_PEER_TIMEOUT is gone. Both ends read at all times, so
-/// one that has no room for so long is gone, too.
-pub fn prepare(socket: &TcpStream) {
-    let silence = tern_settings::PEER_TIMEOUT.get();
-    let _ = socket.set_nodelay(true);
-    let _ = tern_node::keep_alive(socket, silence);
-    let _ = sockopt::set_tcp_user_timeout(socket, silence.as_millis() as u32);
 }
 
 fn damaged() -> io::Error {
     io::Error::other("what came is no message of this version of mpiexec")
-}
-
-fn send(mut socket: &TcpStream, bytes: &[u8]) -> io::Result<()> {
-    let mut all = (bytes.len() as u32).to_le_bytes().to_vec();
-    all.extend_from_slice(bytes);
-    socket.write_all(&all)
-}
-
-fn receive(mut socket: &TcpStream, most: usize) -> io::Result<Vec<u8>> {
-    let mut length = [0u8; 4];
-    socket.read_exact(&mut length)?;
-    let length = u32::from_le_bytes(length) as usize;
-    if length > most {
-        return Err(damaged());
-    }
-    let mut bytes = vec![0; length];
-    socket.read_exact(&mut bytes)?;
-    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -267,7 +238,6 @@ mod tests {
             assert_eq!(Down::decode(&message.encode()), Some(message));
         }
         for message in [
-            Up::Join { secret: u64::MAX, number: 7 },
             Up::Addresses(2, vec![3; 100]),
             Up::Failed(-5, "über".into()),
             Up::Standing { waits: "rank 1".into(), gone: String::new() },
@@ -286,19 +256,6 @@ mod tests {
         }
         assert_eq!(Down::decode(&[]), None);
         assert_eq!(Up::decode(&[9; 8]), None);
-    }
-
-    #[test]
-    fn a_first_message_is_short() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-        let caller = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
-        let (socket, _) = listener.accept().expect("the caller");
-        let join = Up::Join { secret: u64::MAX, number: u32::MAX };
-        join.send(&caller).expect("sent");
-        assert_eq!(Up::receive_first(&socket).expect("it fits"), join);
-        // No byte but the length has to come.
-        (&caller).write_all(&(MOST_FIRST as u32 + 1).to_le_bytes()).expect("sent");
-        assert!(Up::receive_first(&socket).is_err());
     }
 
     proptest! {

@@ -3,7 +3,8 @@
 use std::io::{Error, Result};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use tern_pmi::Job;
-use tern_tcp::{Choice, Door, Endpoint, Settings};
+use tern_proof::Door;
+use tern_tcp::{Choice, Endpoint, Settings};
 
 /// Listens for the processes of the other hosts.
 pub fn open(job: &Job) -> Result<Endpoint> {
@@ -30,7 +31,7 @@ pub fn between_jobs(job: &Job, me: u32, processes: u32) -> Result<Endpoint> {
 ///
 /// Errors: a setting cannot be read; no port is free, or there are no sockets.
 pub fn door(job: &Job, secret: [u8; 32]) -> Result<(Door, Vec<SocketAddr>)> {
-    Door::open(&for_other_jobs(job)?, secret)
+    tern_tcp::open_door(&for_other_jobs(job)?, secret)
 }
 
 /// By which addresses other jobs may reach this process, on whatever machine they are.

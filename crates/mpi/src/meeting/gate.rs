@@ -12,11 +12,10 @@ use crate::task::run;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
-use tern_mcm::{Door, Knock};
+use tern_mcm::{Door, Knock, Progress, Proven};
 use tern_pmi::parcel;
 
 /// What names of ports begin with.
@@ -25,8 +24,6 @@ const PREFIX: &str = "tern:";
 const LONGEST: usize = 250;
 /// Connections that may wait at a port.
 const WAITING: i32 = 128;
-/// Callers of other machines that have not proven themselves yet, at a time.
-const MOST_STRANGERS: usize = 128;
 /// How long a caller waits that has no other limit.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
 
@@ -92,9 +89,7 @@ pub struct Gate {
     pub name: Name,
     near: OwnedFd,
     /// Where callers of other machines knock; none where there is no network.
-    far: Option<Door>,
-    /// Those who have knocked.
-    knocks: RefCell<VecDeque<Knock>>,
+    far: Option<RefCell<Door>>,
 }
 
 impl Gate {
@@ -113,13 +108,13 @@ impl Gate {
             open().map_err(|errno: Errno| Error::new(MPI_ERR_PORT, format!("a port cannot be opened: {errno}")))?;
         let secret = u128::from(tern_pmi::new_job_id()) << 64 | u128::from(tern_pmi::new_job_id());
         let (far, addresses) = match tern_mcm::door(&runtime().job, token(secret)) {
-            Ok((door, addresses)) => (Some(door), addresses),
+            Ok((door, addresses)) => (Some(RefCell::new(door)), addresses),
             Err(error) => {
                 tern_settings::info!("a port is for this machine alone: {error}");
                 (None, Vec::new())
             }
         };
-        Ok(Gate { name: Name { number, secret, addresses }, near, far, knocks: RefCell::default() })
+        Ok(Gate { name: Name { number, secret, addresses }, near, far })
     }
 
     /// The line to the next one that calls and still waits.
@@ -153,23 +148,8 @@ impl Gate {
     }
 
     /// The next caller of another machine that knows the secret. The others may go on when somebody is taken next.
-    fn next_far(&self) -> Option<OwnedFd> {
-        let door = self.far.as_ref()?;
-        let mut knocks = self.knocks.borrow_mut();
-        while knocks.len() < MOST_STRANGERS {
-            let Some(knock) = door.next() else { break };
-            knocks.push_back(knock);
-        }
-        for _ in 0..knocks.len() {
-            let mut knock = knocks.pop_front()?;
-            match knock.step() {
-                Ok(true) => return Some(knock.into_socket()),
-                Ok(false) => knocks.push_back(knock),
-                // Whoever it was, it is not let in.
-                Err(_) => {}
-            }
-        }
-        None
+    fn next_far(&self) -> Option<Proven> {
+        self.far.as_ref()?.borrow_mut().next()
     }
 }
 
@@ -217,7 +197,7 @@ fn call_near(name: &Name, deadline: Option<Instant>) -> Result<Option<OwnedFd>> 
 }
 
 /// The connection to a port of another machine: all its addresses are called, and the first that answers is it.
-fn call_far(name: &Name, deadline: Option<Instant>) -> Result<OwnedFd> {
+fn call_far(name: &Name, deadline: Option<Instant>) -> Result<Proven> {
     if name.addresses.is_empty() {
         return err!(MPI_ERR_PORT, "nobody has the port {} open on this machine", name.text());
     }
@@ -226,7 +206,7 @@ fn call_far(name: &Name, deadline: Option<Instant>) -> Result<OwnedFd> {
     let mut knocks = Vec::new();
     let silence = tern_settings::PEER_TIMEOUT.get();
     for &address in &name.addresses {
-        match Knock::at(address, token(name.secret), time + Duration::from_secs(1), silence) {
+        match Knock::at(address, token(name.secret), 0, time + Duration::from_secs(1), silence) {
             Ok(knock) => knocks.push((address, knock)),
             Err(error) => failed.push(format!("{address} ({error})")),
         }
@@ -236,8 +216,8 @@ fn call_far(name: &Name, deadline: Option<Instant>) -> Result<OwnedFd> {
     let look = || {
         for at in (0..knocks.len()).rev() {
             match knocks[at].1.step() {
-                Ok(true) => return Ok(Some(knocks.swap_remove(at).1.into_socket())),
-                Ok(false) => {}
+                Ok(Progress::Proven) => return Ok(knocks.swap_remove(at).1.into_proven()),
+                Ok(_) => {}
                 Err(error) => failed.push(format!("{} ({error})", knocks.swap_remove(at).0)),
             }
         }
@@ -247,7 +227,7 @@ fn call_far(name: &Name, deadline: Option<Instant>) -> Result<OwnedFd> {
         }
     };
     match wait_for(pipe.0.as_fd(), deadline, look)? {
-        Some(socket) => Ok(socket),
+        Some(proven) => Ok(proven),
         None => err!(MPI_ERR_PORT, "the port {} has taken no connection in time", name.text()),
     }
 }

@@ -1,5 +1,6 @@
 //! The line between two processes that are to get to know each other: a Unix socket, or a TCP connection between
-//! machines on which both have proven that they may.
+//! machines on which both have proven that they may. What goes over the latter is sealed: nobody on the way reads the tokens
+//! in it, or changes anything.
 
 use crate::bridge::Roster;
 use crate::constants::*;
@@ -11,14 +12,23 @@ use rustix::net::{self, RecvFlags, SendFlags};
 use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
+use tern_mcm::{Proven, Sealer, TAG};
 use tern_pmi::parcel::{self, Parcel};
 
 /// What a line is made of.
 pub enum Wire {
     /// Of parcels, which may have descriptors with them.
     Near(OwnedFd),
-    /// Of bytes: each message has its length in front, in eight of them. The last is what has come of the next one.
-    Far(OwnedFd, RefCell<Vec<u8>>),
+    /// Of bytes: each message is sealed, and has its length in front, in eight of them.
+    Far(OwnedFd, RefCell<Far>),
+}
+
+/// The ends of a connection between machines.
+pub struct Far {
+    sends: Sealer,
+    receives: Sealer,
+    /// What has come of the next message.
+    known: Vec<u8>,
 }
 
 /// Longest message between machines: a bound on damage.
@@ -61,8 +71,9 @@ pub fn lost(errno: Errno) -> Box<Error> {
 }
 
 impl Wire {
-    pub fn far(socket: OwnedFd) -> Wire {
-        Wire::Far(socket, RefCell::default())
+    pub fn far(proven: Proven) -> Wire {
+        let [sends, receives] = [proven.session.sends, proven.session.receives].map(|key| Sealer::new(&key));
+        Wire::Far(proven.socket, RefCell::new(Far { sends, receives, known: Vec::new() }))
     }
 
     fn socket(&self) -> BorrowedFd<'_> {
@@ -72,11 +83,13 @@ impl Wire {
     }
 
     fn send(&self, bytes: &[u8]) -> Result<()> {
-        let socket = match self {
+        let (socket, far) = match self {
             Wire::Near(socket) => return parcel::send(socket, None, bytes, &[]).map_err(lost),
-            Wire::Far(socket, _) => socket.as_fd(),
+            Wire::Far(socket, far) => (socket.as_fd(), far),
         };
-        let all = [&(bytes.len() as u64).to_le_bytes(), bytes].concat();
+        let head = ((bytes.len() + TAG) as u64).to_le_bytes();
+        let sealed = far.borrow_mut().sends.seal(&head, bytes).map_err(|_| lost(Errno::MSGSIZE))?;
+        let all = [&head[..], &sealed].concat();
         let mut sent = 0;
         let push = || {
             match net::send(socket, &all[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
@@ -92,10 +105,11 @@ impl Wire {
 
     /// The next message, if it has come whole. Memory is taken for what has come alone.
     fn receive(&self) -> Result<Option<Parcel>> {
-        let (socket, known) = match self {
+        let (socket, far) = match self {
             Wire::Near(socket) => return parcel::receive(socket).map_err(lost),
-            Wire::Far(socket, known) => (socket, &mut *known.borrow_mut()),
+            Wire::Far(socket, far) => (socket, &mut *far.borrow_mut()),
         };
+        let Far { receives, known, .. } = far;
         loop {
             let head = known.first_chunk().map(|head| u64::from_le_bytes(*head));
             let missing = match head {
@@ -104,7 +118,8 @@ impl Wire {
                 Some(length) => 8 + length - known.len() as u64,
             };
             if missing == 0 {
-                let bytes = known.split_off(8);
+                let (head, sealed) = known.split_at(8);
+                let bytes = receives.open(head, sealed).map_err(|_| lost(Errno::PROTO))?;
                 known.clear();
                 return Ok(Some(Parcel { bytes, fds: Vec::new() }));
             }

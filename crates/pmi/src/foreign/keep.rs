@@ -8,6 +8,7 @@ use std::time::Duration;
 use rustix::net::{RecvFlags, SendFlags, SocketType, sockopt};
 
 use super::KEEP;
+use crate::secret::{Secret, secret_of, secret_text};
 use crate::{Error, Nodes, background};
 
 /// How long a keeper may take to say that it is there.
@@ -33,7 +34,7 @@ pub struct Begin {
     /// Random number of the job.
     pub job_id: u64,
     /// What keepers of one job know, and nobody else.
-    pub secret: u64,
+    pub secret: Secret,
     /// Where the root listens: addresses with ports, separated by commas. Empty if there is none.
     pub callers: String,
     /// Which ranks are on which node.
@@ -47,7 +48,7 @@ impl fmt::Display for Begin {
             Role::Root => f.write_str("root")?,
         }
         let Begin { job_id, secret, callers, nodes, .. } = self;
-        write!(f, " {job_id:x} {secret:x} {nodes} {callers}")
+        write!(f, " {job_id:x} {} {nodes} {callers}", secret_text(secret))
     }
 }
 
@@ -61,8 +62,8 @@ impl FromStr for Begin {
             "root" => Role::Root,
             node => Role::Node(node.parse().map_err(|_| ())?),
         };
-        let number = |text: &str| u64::from_str_radix(text, 16).map_err(|_| ());
-        let (job_id, secret) = (number(word()?)?, number(word()?)?);
+        let job_id = u64::from_str_radix(word()?, 16).map_err(|_| ())?;
+        let secret = secret_of(word()?).ok_or(())?;
         let nodes: Nodes = word()?.parse()?;
         let callers = word()?.to_owned();
         let there = match role {
@@ -138,21 +139,22 @@ mod tests {
     fn the_first_message_survives_the_wire() {
         for (role, callers) in [(Role::Node(2), "10.0.0.1:5,127.0.0.1:5"), (Role::Root, "")] {
             let nodes = Nodes::of_sizes([3, 1, 1]).expect("three nodes");
-            let begin = Begin { role, job_id: u64::MAX, secret: 7, callers: callers.into(), nodes };
+            let begin = Begin { role, job_id: u64::MAX, secret: [7; 32], callers: callers.into(), nodes };
             assert_eq!(begin.to_string().parse(), Ok(begin.clone()));
             let nodes = Nodes::of_numbers(&[0, 1, 2, 0]).expect("three nodes");
             let begin = Begin { nodes, ..begin };
             assert_eq!(begin.to_string().parse(), Ok(begin));
         }
-        for text in ["", "3 1 2 3x3 ", "x 1 2 1 ", "0 g 2 1 ", "0 1 2 0 ", "0 1 2 1"] {
-            assert!(text.parse::<Begin>().is_err(), "{text}");
+        for text in ["", "3 1 S 3x3 ", "x 1 S 1 ", "0 g S 1 ", "0 1 2 1 ", "0 1 S 0 ", "0 1 S 1"] {
+            assert!(text.replace('S', &"07".repeat(32)).parse::<Begin>().is_err(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn a_damaged_first_message_is_refused_or_survives(changes in prop::collection::vec(any::<Change>(), 1..4)) {
-            let text = damage(b"2 ffff 7 3,1x2 10.0.0.1:5,127.0.0.1:5", &changes);
+            let text = format!("2 ffff {} 3,1x2 10.0.0.1:5,127.0.0.1:5", "07".repeat(32));
+            let text = damage(text.as_bytes(), &changes);
             if let Ok(begin) = String::from_utf8_lossy(&text).parse::<Begin>() {
                 prop_assert_eq!(begin.to_string().parse(), Ok(begin));
             }

@@ -12,10 +12,14 @@ use super::keep::{Begin, Keeper, Role};
 use super::line::Line;
 use super::{Way, mapping, open};
 use crate::control::{self, Attached, Message, Received};
+use crate::secret::{Secret, new_secret, secret_of, secret_text};
 use crate::{Control, Error, Job, Launch, Nodes, parcel};
 
 /// The key under which rank 0 tells all ranks how to find their keepers.
 const KEY: &str = "tern-job";
+
+/// Bytes of its value beside the addresses of the root, and one that launchers keep.
+const ROOM: usize = 16 + 1 + 64 + 1 + 1;
 
 /// How long the other ranks of the node may take to come to their keeper.
 const COME: Duration = Duration::from_secs(120);
@@ -26,15 +30,15 @@ const MAPPING: &str = "PMI_process_mapping";
 /// What all ranks of the job know.
 struct Common {
     job_id: u64,
-    secret: u64,
+    secret: Secret,
     callers: String,
 }
 
 impl Common {
     fn parse(text: &str) -> Option<Common> {
         let mut parts = text.split('@');
-        let mut number = || u64::from_str_radix(parts.next()?, 16).ok();
-        let (job_id, secret) = (number()?, number()?);
+        let job_id = u64::from_str_radix(parts.next()?, 16).ok()?;
+        let secret = secret_of(parts.next()?)?;
         Some(Common { job_id, secret, callers: parts.next()?.to_owned() })
     }
 }
@@ -81,13 +85,14 @@ fn joined(line: &Line, rank: u32, size: u32) -> Result<Job, Error> {
     // come to it once that is done.
     let mut root = None;
     if rank == 0 {
-        let mut common = Common { job_id: crate::new_job_id(), secret: crate::new_job_id(), callers: String::new() };
+        let secret = new_secret().map_err(|error| Error::Keeper { text: format!("random numbers: {error}") })?;
+        let mut common = Common { job_id: crate::new_job_id(), secret, callers: String::new() };
         if several {
             let (keeper, callers) = begin(Role::Root, &common)?;
-            common.callers = fitting(&callers, line.longest.saturating_sub(40));
+            common.callers = fitting(&callers, line.longest.saturating_sub(ROOM));
             root = Some(keeper);
         }
-        line.put(KEY, &format!("{:x}@{:x}@{}", common.job_id, common.secret, common.callers))?;
+        line.put(KEY, &format!("{:x}@{}@{}", common.job_id, secret_text(&common.secret), common.callers))?;
         if !several {
             root = Some(begin(Role::Node(0), &common)?.0);
         }
@@ -228,9 +233,12 @@ mod tests {
 
     #[test]
     fn what_all_must_know_is_read() {
-        let common = Common::parse("ff@10@10.0.0.1:5").expect("three parts");
-        assert_eq!((common.job_id, common.secret, common.callers.as_str()), (255, 16, "10.0.0.1:5"));
-        assert!(Common::parse("ff@").is_none() && Common::parse("ff@1").is_none());
+        let secret = "07".repeat(32);
+        let common = Common::parse(&format!("ff@{secret}@10.0.0.1:5")).expect("three parts");
+        assert_eq!((common.job_id, common.secret, common.callers.as_str()), (255, [7; 32], "10.0.0.1:5"));
+        for text in ["ff@", "ff@1@10.0.0.1:5", &format!("ff@{secret}")] {
+            assert!(Common::parse(text).is_none(), "{text}");
+        }
     }
 
     #[test]

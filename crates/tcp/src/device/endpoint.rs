@@ -4,7 +4,6 @@ use super::{BELL, LOOK, Tcp};
 use crate::Settings;
 use crate::address::Address;
 use crate::listen::listen;
-use crate::proof::{Keys, Token};
 use crate::service::Service;
 use crate::shared::Shared;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
@@ -16,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tern_device::{Abilities, Channel};
 use tern_node::{random, without_signals};
+use tern_proof::{Keys, Token};
 
 /// A process that listens, and does not know its peers yet.
 pub struct Endpoint {

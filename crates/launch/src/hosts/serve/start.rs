@@ -3,6 +3,8 @@
 use std::process::{Child, ChildStdin};
 use std::sync::mpsc::Sender;
 
+use tern_pmi::Secret;
+
 use super::super::is_own;
 use super::super::part::Part;
 use super::super::relay::relay;
@@ -16,7 +18,7 @@ use crate::{input, say::say};
 impl Server<'_> {
     /// Starts the agents and the threads that listen to them.
     pub(super) fn begin(&mut self, tell: &Sender<Event>, mask: libc::sigset_t) -> Result<(), String> {
-        let secret = tern_pmi::new_job_id();
+        let secret = tern_pmi::new_secret().map_err(|error| format!("random numbers: {error}"))?;
         let callers = self.listen(secret, tell)?;
         let method = Method::of(self.options);
         let mpiexec = std::env::current_exe().map_err(|error| format!("where mpiexec is: {error}"))?.into_os_string();
@@ -27,7 +29,7 @@ impl Server<'_> {
         starts.extend(method.starts(&mpiexec, &callers, &first));
         let mut inputs = Vec::new();
         for start in starts {
-            self.start(start, secret, tell, mask, &mut inputs)?;
+            self.start(start, &secret, tell, mask, &mut inputs)?;
         }
         if !inputs.is_empty() {
             input::copy(std::io::stdin(), inputs);
@@ -73,7 +75,8 @@ impl Server<'_> {
 
     /// Starts one agent, or several that one command starts.
     fn start(
-        &mut self, start: Start, secret: u64, tell: &Sender<Event>, mask: libc::sigset_t, inputs: &mut Vec<ChildStdin>,
+        &mut self, start: Start, secret: &Secret, tell: &Sender<Event>, mask: libc::sigset_t,
+        inputs: &mut Vec<ChildStdin>,
     ) -> Result<(), String> {
         let shown = start.shown();
         let name = |number: &u32| self.shares[*number as usize].name.as_str();

@@ -1,10 +1,12 @@
 //! A handshake on a socket that never blocks, from either side.
 
-use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, VERDICT};
+use crate::proof::{CHALLENGE, HELLO, Hello, Keys, Nonce, PROOF, Session, VERDICT};
+use crate::socket::source;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 use tern_node::random;
 
@@ -18,6 +20,10 @@ pub struct Shake {
     /// What has come of the next message.
     pub read: Vec<u8>,
     pub until: Instant,
+    /// Where a caller is.
+    pub source: Option<IpAddr>,
+    /// Of a call: it says its own proof only when it is told to go on, for it may be one of several calls of one peer.
+    holds: bool,
 }
 
 pub enum Stage {
@@ -29,13 +35,17 @@ pub enum Stage {
     Connecting(u32),
     /// A call has said hello.
     Greeted(Hello),
+    /// The called side has proven itself; this is what a call has to say to prove itself.
+    Met(Hello, Nonce, [u8; PROOF]),
     /// A call has proven itself.
-    Proven,
+    Proven(Hello, Nonce),
 }
 
 /// What a step of a handshake has come to.
 pub enum Step {
     Wait,
+    /// The called side of a call that holds has proven itself.
+    Met,
     /// The caller is who it says.
     Caller(Hello),
     /// The called side takes the call, or calls itself.
@@ -74,7 +84,30 @@ impl From<crate::proof::Stranger> for End {
 
 impl Shake {
     pub fn new(socket: OwnedFd, stage: Stage, time: Duration) -> Shake {
-        Shake { socket, stage, read: Vec::new(), until: Instant::now() + time }
+        let source = if matches!(stage, Stage::Hello) { source(&socket) } else { None };
+        Shake { socket, stage, read: Vec::new(), until: Instant::now() + time, source, holds: false }
+    }
+
+    /// Has a call wait for [`Shake::go_on`] once the called side has proven itself.
+    pub fn hold(&mut self) {
+        self.holds = true;
+    }
+
+    /// A call proves itself, after [`Step::Met`].
+    pub fn go_on(&mut self) -> Result<(), Errno> {
+        if let Stage::Met(hello, nonce, proof) = self.stage {
+            self.say(&proof)?;
+            self.stage = Stage::Proven(hello, nonce);
+        }
+        Ok(())
+    }
+
+    /// The keys for what is said afterwards, once both sides have proven themselves.
+    pub fn session(&self, keys: &Keys) -> Option<Session> {
+        match &self.stage {
+            Stage::Challenged(hello, nonce) | Stage::Proven(hello, nonce) => Some(keys.session(hello, nonce)),
+            _ => None,
+        }
     }
 
     pub fn events(&self) -> PollFlags {
@@ -139,10 +172,15 @@ impl Shake {
             }
             &Stage::Greeted(hello) => {
                 let Some(challenge) = self.message::<CHALLENGE>()? else { return Ok(Step::Wait) };
-                self.say(&keys.prove(&hello, &challenge)?)?;
-                self.stage = Stage::Proven;
+                let proof = keys.prove(&hello, &challenge)?;
+                self.stage = Stage::Met(hello, challenge[..16].try_into().expect("16 bytes"), proof);
+                match self.holds {
+                    true => return Ok(Step::Met),
+                    false => self.go_on()?,
+                }
             }
-            Stage::Proven => {
+            Stage::Met(..) => return Ok(Step::Met),
+            Stage::Proven(..) => {
                 let Some([verdict]) = self.message::<VERDICT>()? else { return Ok(Step::Wait) };
                 return Ok(Step::Verdict(verdict == 1));
             }

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! The key of a pair is made of both tokens, which went by the launcher to the processes of the job alone. No secret
-//! crosses the connection. Each message has a fixed length, so that no byte behind it is read.
+//! crosses the connection. Each message has a fixed length, so that no byte behind it is read. From the same key and both
+//! random numbers follow the keys of what is said afterwards, where that is to be secret ([`Session`]).
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -36,18 +37,26 @@ pub struct Keys {
     pub tokens: Vec<Token>,
 }
 
-/// Whose proof it is: one side's is not the other's.
+/// What a keyed hash is for: none of them can stand for another.
 #[derive(Clone, Copy)]
-enum Side {
-    Caller = 1,
-    Called = 2,
+enum Purpose {
+    CallerProves = 1,
+    CalledProves = 2,
+    KeyToCalled = 3,
+    KeyToCaller = 4,
+}
+
+/// The keys of one connection, one for each direction. They are as fresh as the random numbers of both sides.
+pub struct Session {
+    pub sends: [u8; 32],
+    pub receives: [u8; 32],
 }
 
 impl Keys {
-    fn mac(&self, side: Side, hello: &Hello, challenge: &Nonce) -> Hmac<Sha256> {
+    fn mac(&self, purpose: Purpose, hello: &Hello, challenge: &Nonce) -> Hmac<Sha256> {
         let key = [self.tokens[hello.from as usize], self.tokens[hello.to as usize]].concat();
         let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("a key may have any length");
-        mac.update(&[side as u8]);
+        mac.update(&[purpose as u8]);
         mac.update(&hello.encode());
         mac.update(challenge);
         mac
@@ -69,7 +78,7 @@ impl Keys {
 
     /// What the called side answers to a hello.
     pub fn challenge(&self, hello: &Hello, nonce: &Nonce) -> [u8; CHALLENGE] {
-        let proof = self.mac(Side::Called, hello, nonce).finalize().into_bytes();
+        let proof = self.mac(Purpose::CalledProves, hello, nonce).finalize().into_bytes();
         let mut out = [0; CHALLENGE];
         out[..16].copy_from_slice(nonce);
         out[16..].copy_from_slice(&proof);
@@ -79,13 +88,23 @@ impl Keys {
     /// What the caller answers to a challenge, if the called side has proven itself.
     pub fn prove(&self, hello: &Hello, challenge: &[u8; CHALLENGE]) -> Result<[u8; PROOF], Stranger> {
         let nonce: Nonce = challenge[..16].try_into().expect("16 bytes");
-        self.mac(Side::Called, hello, &nonce).verify_slice(&challenge[16..]).map_err(|_| Stranger)?;
-        Ok(self.mac(Side::Caller, hello, &nonce).finalize().into_bytes().into())
+        self.mac(Purpose::CalledProves, hello, &nonce).verify_slice(&challenge[16..]).map_err(|_| Stranger)?;
+        Ok(self.mac(Purpose::CallerProves, hello, &nonce).finalize().into_bytes().into())
     }
 
     /// Whether the caller has proven itself.
     pub fn check(&self, hello: &Hello, nonce: &Nonce, proof: &[u8; PROOF]) -> Result<(), Stranger> {
-        self.mac(Side::Caller, hello, nonce).verify_slice(proof).map_err(|_| Stranger)
+        self.mac(Purpose::CallerProves, hello, nonce).verify_slice(proof).map_err(|_| Stranger)
+    }
+
+    /// The keys of a connection on which both sides have proven themselves, for this side.
+    pub fn session(&self, hello: &Hello, nonce: &Nonce) -> Session {
+        let key = |purpose| self.mac(purpose, hello, nonce).finalize().into_bytes().into();
+        let (to_called, to_caller) = (key(Purpose::KeyToCalled), key(Purpose::KeyToCaller));
+        match hello.from == self.me {
+            true => Session { sends: to_called, receives: to_caller },
+            false => Session { sends: to_caller, receives: to_called },
+        }
     }
 }
 
@@ -156,6 +175,39 @@ mod tests {
         let other = Keys { me: 0, tokens: vec![[1; 32], [9; 32], [3; 32]] };
         assert_eq!(run(&other, &keys(1), 1, usize::MAX, 0), Err(Stranger));
         assert_eq!(run(&keys(0), &Keys { me: 1, ..other }, 1, usize::MAX, 0), Err(Stranger));
+    }
+
+    #[test]
+    fn a_proof_of_one_side_or_of_another_time_is_none() {
+        let (caller, called) = (keys(0), keys(1));
+        let hello = caller.hello(1, 0, [4; 16]);
+        let challenge = called.challenge(&hello, &[5; 16]);
+        // What the called side has proven, it is told in return.
+        let reflected = challenge[16..].try_into().expect("32 bytes");
+        assert_eq!(called.check(&hello, &[5; 16], &reflected), Err(Stranger));
+        let proof = caller.prove(&hello, &challenge).expect("it is the called one");
+        assert_eq!(called.check(&hello, &[5; 16], &proof), Ok(()));
+        // An earlier handshake once more, to either side.
+        assert_eq!(called.check(&hello, &[6; 16], &proof), Err(Stranger));
+        assert_eq!(caller.prove(&caller.hello(1, 0, [6; 16]), &challenge), Err(Stranger));
+        // Of another connection of the pair.
+        assert_eq!(called.check(&caller.hello(1, 1, [4; 16]), &[5; 16], &proof), Err(Stranger));
+    }
+
+    #[test]
+    fn both_sides_have_the_same_keys_and_nobody_else() {
+        let (caller, called) = (keys(0), keys(1));
+        let hello = caller.hello(1, 0, [4; 16]);
+        let (one, other) = (caller.session(&hello, &[5; 16]), called.session(&hello, &[5; 16]));
+        assert_eq!((one.sends, one.receives), (other.receives, other.sends));
+        assert_ne!(one.sends, one.receives);
+        let again = caller.session(&hello, &[6; 16]);
+        let fresh = caller.session(&caller.hello(1, 0, [6; 16]), &[5; 16]);
+        for more in [again, fresh] {
+            assert!(more.sends != one.sends && more.receives != one.receives);
+        }
+        let said = [&hello.encode()[..], &called.challenge(&hello, &[5; 16])].concat();
+        assert!(!said.windows(32).any(|window| window == one.sends || window == one.receives));
     }
 
     proptest! {

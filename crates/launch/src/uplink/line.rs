@@ -1,0 +1,145 @@
+//! A connection on which both ends have proven that they belong to the job. What goes over it is sealed: nobody on the way can
+//! read it, change it, or say it once more.
+//!
+//! A message is the length of what is sealed (4 bytes, little-endian), and that.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
+use tern_proof::{Proven, Sealer, TAG};
+
+/// Largest message: a bound on damage.
+const MOST: usize = 256 << 20;
+/// How long the rest of a message may take whose beginning has come, until the settings of the job are known.
+const REST: Duration = Duration::from_secs(30);
+
+/// A connection between two processes of a job.
+pub struct Line {
+    socket: TcpStream,
+    sends: Mutex<Sealer>,
+    receives: Mutex<Sealer>,
+}
+
+impl Line {
+    pub fn new(proven: Proven) -> Line {
+        let socket = TcpStream::from(proven.socket);
+        // Each end waits for the other where it has to.
+        let _ = socket.set_nonblocking(false).and_then(|()| socket.set_read_timeout(Some(REST)));
+        let [sends, receives] =
+            [proven.session.sends, proven.session.receives].map(|key| Mutex::new(Sealer::new(&key)));
+        Line { socket, sends, receives }
+    }
+
+    /// Messages leave at once, and another end that gives no sign for TERN_PEER_TIMEOUT is gone. Both ends read at all times, so
+    /// one that has no room for so long is gone, too, and so is one that sends no more than a part of a message.
+    pub fn prepare(&self) {
+        let silence = tern_settings::PEER_TIMEOUT.get();
+        let _ = self.socket.set_nodelay(true);
+        let _ = tern_node::keep_alive(&self.socket, silence);
+        let _ = sockopt::set_tcp_user_timeout(&self.socket, silence.as_millis() as u32);
+        let _ = self.socket.set_read_timeout(Some(silence.max(Duration::from_millis(1))));
+    }
+
+    /// This end.
+    pub fn local(&self) -> Option<std::net::IpAddr> {
+        Some(self.socket.local_addr().ok()?.ip().to_canonical())
+    }
+
+    pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
+        let head = ((bytes.len() + TAG) as u32).to_le_bytes();
+        // Messages go in the order of their numbers.
+        let mut sends = self.sends.lock().unwrap_or_else(PoisonError::into_inner);
+        let sealed = sends.seal(&head, bytes).map_err(|_| io::Error::other("the message is too long"))?;
+        (&self.socket).write_all(&[&head[..], &sealed].concat())
+    }
+
+    /// The next message, for which it waits without end, or for `time`.
+    ///
+    /// Errors: the other side is gone, or what came is no message of its.
+    pub fn receive(&self, time: Option<Duration>) -> io::Result<Vec<u8>> {
+        let mut receives = self.receives.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wait(time)?;
+        let mut head = [0u8; 4];
+        (&self.socket).read_exact(&mut head)?;
+        let length = u32::from_le_bytes(head) as usize;
+        if !(TAG..=MOST + TAG).contains(&length) {
+            return Err(io::Error::other(DAMAGED));
+        }
+        // Memory is taken for what comes.
+        let mut sealed = Vec::new();
+        if (&self.socket).take(length as u64).read_to_end(&mut sealed)? < length {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        receives.open(&head, &sealed).map_err(|_| io::Error::other(DAMAGED))
+    }
+
+    fn wait(&self, time: Option<Duration>) -> io::Result<()> {
+        let time = time.map(|time| Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() });
+        let wait = || poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], time.as_ref());
+        match rustix::io::retry_on_intr(wait)? {
+            0 => Err(io::ErrorKind::TimedOut.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is wrong with a message that does not open.
+const DAMAGED: &str = "what came is no message of the other end's: somebody on the way has changed it";
+
+impl AsFd for Line {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Two ends of a connection.
+#[cfg(test)]
+pub fn pair() -> (Line, Line) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let caller = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
+    let (called, _) = listener.accept().expect("the caller");
+    let line = |socket: TcpStream, sends, receives| {
+        let session = tern_proof::Session { sends: [sends; 32], receives: [receives; 32] };
+        Line::new(Proven { socket: socket.into(), number: 0, session })
+    };
+    (line(caller, 1, 2), line(called, 2, 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_go_both_ways_until_somebody_meddles() {
+        let (here, there) = pair();
+        here.send(b"one").and_then(|()| here.send(&[])).expect("sent");
+        there.send(&[7; 100_000]).expect("sent");
+        let receive = |line: &Line| line.receive(None).expect("a message");
+        assert_eq!((receive(&there), receive(&there), receive(&here)), (b"one".to_vec(), vec![], vec![7; 100_000]));
+        // Whoever is on the way can write, but says nothing that is believed.
+        (&here.socket).write_all(&[16, 0, 0, 0]).and_then(|()| (&here.socket).write_all(&[0; 16])).expect("written");
+        assert!(there.receive(None).is_err());
+        here.send(b"two").expect("sent");
+        assert!(there.receive(None).is_err(), "nothing is believed from then on");
+    }
+
+    #[test]
+    fn a_length_takes_no_memory_and_a_part_of_a_message_is_not_waited_for() {
+        for (head, rest) in [(u32::MAX, 0), (15, 15), (MOST as u32, 100)] {
+            let (here, there) = pair();
+            there.socket.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket");
+            (&here.socket).write_all(&head.to_le_bytes()).expect("written");
+            (&here.socket).write_all(&vec![0; rest]).expect("written");
+            assert!(there.receive(None).is_err(), "{head}");
+        }
+        let (_here, there) = pair();
+        assert!(
+            there.receive(Some(Duration::from_millis(20))).is_err_and(|error| error.kind() == io::ErrorKind::TimedOut)
+        );
+    }
+}
