@@ -60,7 +60,7 @@ pub fn text(path: &str) -> Option<String> {
 }
 
 /// The number after a name at the start of a line.
-fn field(text: &str, name: &str) -> Option<u64> {
+pub fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.split_ascii_whitespace().next() == Some(name))?;
     line.split_ascii_whitespace().nth(1)?.parse().ok()
 }

@@ -1,5 +1,6 @@
 //! The conditions on the whole process: threads, limits, core dumps, devices, memory.
 
+use super::hidden;
 use super::refusal::Refusal;
 use crate::host::{self, text};
 use rustix::fd::RawFd;
@@ -27,7 +28,8 @@ pub fn check(own: Option<RawFd>) -> Result<(), Refusal> {
 /// Whether nothing that is open or mapped may use memory behind the program's back. `own`: as in [`check`].
 pub fn check_holds(own: Option<RawFd>) -> Result<(), Refusal> {
     check_descriptors(own)?;
-    check_mappings()
+    check_mappings()?;
+    hidden::check()
 }
 
 /// Whether this process has no more address space and data than its limits allow by now, so that what it gives up can be had again.
