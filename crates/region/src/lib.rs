@@ -108,6 +108,7 @@ pub mod module;
 mod offsets;
 pub mod promote;
 mod quiet;
+mod room;
 pub mod space;
 mod sync;
 pub mod view;

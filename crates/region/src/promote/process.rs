@@ -3,6 +3,7 @@
 use super::hidden;
 use super::refusal::Refusal;
 use crate::host::{self, text};
+use crate::room::{self, Kept};
 use rustix::fd::RawFd;
 use rustix::process::{Resource, getrlimit};
 use std::io::{BufRead, BufReader};
@@ -138,7 +139,7 @@ fn check_mappings() -> Result<(), Refusal> {
 pub fn has_memory(len: usize, promoted: u64, processes: u32) -> bool {
     let len = len as u64;
     let copies = (promoted + len).saturating_mul(COPIES.max(2 * u64::from(processes)));
-    host::has_memory(copies.saturating_add(len + SPARE))
+    room::has(copies.saturating_add(len + SPARE), &Kept::new())
 }
 
 /// Copies of what is promoted that there must be memory for, at the least.
