@@ -109,6 +109,7 @@ mod offsets;
 pub mod promote;
 mod quiet;
 mod room;
+mod slack;
 pub mod space;
 mod sync;
 pub mod view;

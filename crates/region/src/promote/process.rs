@@ -4,6 +4,7 @@ use super::hidden;
 use super::refusal::Refusal;
 use crate::host::{self, text};
 use crate::room::{self, Kept};
+use crate::slack;
 use rustix::fd::RawFd;
 use rustix::process::{Resource, getrlimit};
 use std::io::{BufRead, BufReader};
@@ -138,6 +139,9 @@ fn check_mappings() -> Result<(), Refusal> {
 /// `promoted` bytes and these, which forks need. `processes` may need as much each.
 pub fn has_memory(len: usize, promoted: u64, processes: u32) -> bool {
     let len = len as u64;
+    if !slack::is_to_spare(len) {
+        return false;
+    }
     let copies = (promoted + len).saturating_mul(COPIES.max(2 * u64::from(processes)));
     room::has(copies.saturating_add(len + SPARE), &Kept::new())
 }
