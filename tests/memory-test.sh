@@ -1,5 +1,5 @@
 #!/bin/sh
-# Promoted memory where the memory or the processor of a control group are short: what is freed goes back before a rank is
+# Promoted memory, and memory that is sent between nodes. Where the memory or the processor of a control group are short: what is freed goes back before a rank is
 # killed for want of it; a fork that cannot have its copy is refused, and no process sees another's stores; so where
 # the child is slow.
 # Usage: tests/memory-test.sh PREFIX
@@ -92,5 +92,24 @@ if [ -n "$cpu" ]; then
 else
     none "30 % of a processor" 1
 fi
+
+# Memory that others hold or watch, forks that can open nothing, limits of address space: promoted at the first use, and by each
+# mechanism. (By default they run with the other C programs.)
+programs="memory_hidden_ring memory_watch_nodes memory_remap_nodes memory_fork_blind memory_limit memory_lack"
+export TERN_TEST_DIR="$place/programs"
+each() {
+    echo "-- $*"
+    # shellcheck disable=SC2086
+    env "$@" "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
+    grep -v '^ok ' "$place/said" | sed '$d'
+    add
+}
+each TERN_PROMOTE=always
+for mechanism in pipe cma mapped; do
+    each TERN_PROMOTE=always TERN_MECHANISM="$mechanism" TERN_WATCH=off
+done
+# As with a card: what is registered is watched. A program's own userfaultfd gets EBUSY then.
+programs="memory_random memory_limit"
+each TERN_PROMOTE=auto TERN_FAULTS=pins TERN_TEST_NODES=2
 
 sums

@@ -24,6 +24,8 @@ pub struct Capabilities {
     pub ports: u8,
     /// Whether queue pairs can share receives.
     pub shared_receive_queues: bool,
+    /// Whether registered memory is its pages, not its addresses: a registration that outlives its mapping reaches the old pages.
+    pub pins: bool,
     /// The largest [`Limits`](crate::Limits) of a send queue, each on its own: not all at once.
     pub send: crate::Limits,
     /// The same for receive queues, own and shared.

@@ -36,6 +36,8 @@ pub struct Faults {
     /// `early-room`: a send queue has room again when requests have ended, before their completions are polled. Some cards
     /// are so all the time.
     pub early_room: bool,
+    /// `pins`: it says that registrations hold pages, as those of cards do. Then its user watches the memory as for a card.
+    pub pins: bool,
     /// `slow=DURATION`, as 50us or 2ms: each message that comes waits so long.
     pub slow: Duration,
     /// `no-registration=N/M`: of M registrations, N are refused.
@@ -56,6 +58,7 @@ impl FromStr for Faults {
             if let Some(flag) = match part {
                 "tcp" => Some(&mut faults.tcp),
                 "early-room" => Some(&mut faults.early_room),
+                "pins" => Some(&mut faults.pins),
                 _ => None,
             } {
                 *flag = true;
@@ -108,8 +111,9 @@ mod tests {
 
     #[test]
     fn text_says_what_goes_wrong() {
-        let faults: Faults = "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp,cut-port=2/9,early-room".parse().unwrap();
-        assert!(faults.tcp && faults.early_room);
+        let faults: Faults =
+            "cut-after=100, rnr=1/8,slow=2ms,locked=64K,tcp,cut-port=2/9,early-room,pins".parse().unwrap();
+        assert!(faults.tcp && faults.early_room && faults.pins);
         assert_eq!(faults.cut_after, Some(100));
         assert_eq!(faults.cut_port, Some((2, 9)));
         assert_eq!(faults.receiver_not_ready, Every { hits: 1, of: 8 });

@@ -59,6 +59,12 @@ fn reason(errno: Errno) -> String {
     let words = std::io::Error::from(errno);
     match errno {
         Errno::FBIG => format!("{words}; is it above the limit of RLIMIT_FSIZE (ulimit -f) or of the file system?"),
+        Errno::MFILE => {
+            let most = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+            let most = most.map_or_else(|| "unlimited".to_string(), |most| most.to_string());
+            format!("{words}: RLIMIT_NOFILE is {most}; close files, or raise the limit (ulimit -n)")
+        }
+        Errno::NFILE => format!("{words}: the machine has no more (sysctl fs.file-max)"),
         Errno::NOLCK => format!("{words}; the file system has no locks"),
         _ => words.to_string(),
     }

@@ -15,12 +15,19 @@ use rustix::io::{self, Errno};
 use std::ops::Range;
 
 /// This process's mappings. In a child of fork it still answers for the parent: do not use it there.
-pub struct Maps(OwnedFd);
+pub struct Maps(OwnedFd, FileId);
 
 impl Maps {
     /// Errors: of opening /proc/self/maps.
     pub fn open() -> io::Result<Maps> {
-        fs::open("/proc/self/maps", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map(Maps)
+        let file = fs::open("/proc/self/maps", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let id = FileId::of(&file)?;
+        Ok(Maps(file, id))
+    }
+
+    /// False if the program has closed the descriptor, as one that it does not know.
+    pub fn is_open(&self) -> bool {
+        FileId::of(&self.0).is_ok_and(|id| id == self.1)
     }
 
     /// The same where single mappings can be asked for. Errors: ENOTTY, or what a sandbox says, where they cannot.

@@ -3,7 +3,7 @@
 use crate::args::Out;
 use crate::constants::*;
 use crate::error::{Error, Result};
-use crate::errorcode::{class_of, name_of, text_of};
+use crate::errorcode::{class_of, name_of, remember, text_of};
 use crate::guarded::Guarded;
 use crate::objects::{Comm, Session, objects};
 use crate::scope::{Errhandler, ErrhandlerKind, InCharge, OnError, Scope, StatedErrhandler, UserErrhandler};
@@ -169,6 +169,9 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
 
 /// The code that the call returns: a function of the program's may have changed it.
 fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str, error: &Error) -> i32 {
+    if !matches!(handler.action, OnError::Fatal | OnError::Abort) {
+        remember(function, error);
+    }
     match &handler.action {
         OnError::Return => error.code,
         OnError::Fatal => die(scope, function, error, "MPI_ERRORS_ARE_FATAL"),

@@ -2,7 +2,7 @@
 
 use crate::args::{Out, TextOut};
 use crate::constants::*;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -226,9 +226,40 @@ pub fn error_class(errorcode: i32, errorclass: Out<i32>) -> Result<()> {
     Ok(())
 }
 
+/// The error that a thread's last failed call has returned to the program.
+struct Last {
+    thread: usize,
+    code: i32,
+    message: String,
+}
+
+static LAST: Guarded<RefCell<Option<Last>>> = Guarded::new(RefCell::new(None));
+
+/// Equal in one thread, and in no other that runs.
+fn own_thread() -> usize {
+    thread_local!(static HERE: u8 = const { 0 });
+    HERE.with(|here| std::ptr::from_ref(here).addr())
+}
+
+/// An error goes to the program as a code, which tells neither values nor the system's reason: MPI_Error_string has them for the thread's
+/// last one.
+pub fn remember(function: &str, error: &Error) {
+    let message = format!("{function}: {}", error.message);
+    LAST.get().replace(Some(Last { thread: own_thread(), code: error.code, message }));
+}
+
+/// What MPI_Error_string says: of a predefined class more, if this thread's last error was of that class.
+fn full_text_of(code: i32) -> Option<String> {
+    let text = text_of(code)?;
+    let last = LAST.get().borrow();
+    let last =
+        last.as_ref().filter(|last| last.code == code && last.thread == own_thread() && predefined(code).is_some());
+    Some(last.map_or_else(|| text.clone(), |last| format!("{text}: {}", last.message)))
+}
+
 /// MPI_Error_string
 pub fn error_string(errorcode: i32, string: TextOut, resultlen: Out<i32>) -> Result<()> {
-    let text = text_of(errorcode).unwrap_or_else(|| format!("{errorcode} is not an MPI error code"));
+    let text = full_text_of(errorcode).unwrap_or_else(|| format!("{errorcode} is not an MPI error code"));
     resultlen.set(string.set(&text, MPI_MAX_ERROR_STRING));
     Ok(())
 }

@@ -83,6 +83,7 @@ const UNEXPECTED: u64 = 64 << 20;
 /// Finds the job and joins its shared memory.
 fn start() -> Result<Runtime> {
     crate::abort::report_panics();
+    crate::lack::prepare();
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
     let mcm = Mcm::open(&job).map_err(|e| {
         use std::io::ErrorKind;

@@ -87,9 +87,10 @@ pub struct Registered {
 unsafe impl Send for Registered {}
 
 impl Registered {
-    /// At most so many bytes stay registered that no transfer uses, and `most` at once, as where locked memory is limited.
-    pub fn new(keys: &Keys, token: Token, bytes: u64, most: u64) -> Registered {
-        let all = Registrations::new(Limits::keeping(bytes));
+    /// At most so many bytes stay registered that no transfer uses, and `most` at once, as where locked memory is limited. `pins`: a
+    /// registration holds pages.
+    pub fn new(keys: &Keys, token: Token, pins: bool, bytes: u64, most: u64) -> Registered {
+        let all = Registrations::of(pins, Limits::keeping(bytes));
         if let Some(why) = all.why_not() {
             tern_settings::warn!("{why}");
         }

@@ -147,6 +147,8 @@ impl State {
         let size = (HEAD + packet).next_multiple_of(64);
         let (theirs, absolute) = (offer.asks(abi::FI_MR_PROV_KEY), offer.asks(abi::FI_MR_VIRT_ADDR));
         let keys = Keys::new(theirs, absolute, offer.key_mask());
+        // Providers that do not ask for it take memory that is not there yet, and so by its addresses.
+        let pins = offer.asks(abi::FI_MR_ALLOCATED);
         let accesses = Accesses::new(names.len(), offer.keeps(provider::ATOMICS));
         let count = REQUESTS.min(offer.tx().size / 2).max(1);
         let has_accesses = fabric.has_accesses();
@@ -154,7 +156,7 @@ impl State {
         let requests = Requests::new(&mut fabric, count, registers && has_accesses)?;
         let (of, unused) = (vec![access::UNUSED; count], (0..count as u32).rev().collect());
         let (own, kept, most) = (tokens[me as usize], settings.registered, settings.locked.unwrap_or(u64::MAX));
-        let registered = reached.then(|| Registered::new(&keys, own, kept, most));
+        let registered = reached.then(|| Registered::new(&keys, own, pins, kept, most));
         let sends = Sends::new(&mut fabric, SENDS, size, registers)?;
         if several {
             fabric.set_least_room(size)?;

@@ -20,6 +20,7 @@ mod reserves;
 
 use crate::host;
 use crate::quiet::Quiet;
+use crate::room::{self, Kept};
 use refuse::Obstacle;
 pub(crate) use reserves::{Reserves, pointer};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -57,6 +58,7 @@ pub(crate) struct State {
     pub reserves: Reserves,
     held: Vec<Held>,
     list: List,
+    room: Kept,
 }
 
 impl State {
@@ -75,7 +77,7 @@ struct Held {
     file: Arc<NodeFile>,
 }
 
-/// A descriptor of the node's file.
+/// A descriptor of the node's file, or of another one that the program may close without our knowing.
 pub(crate) struct NodeFile {
     file: ManuallyDrop<OwnedFd>,
     pub id: FileId,
@@ -84,8 +86,13 @@ pub(crate) struct NodeFile {
 impl NodeFile {
     /// A descriptor of its own. Errors: of dup and fstat.
     pub fn of(file: BorrowedFd<'_>) -> io::Result<NodeFile> {
-        let id = FileId::of(file)?;
-        Ok(NodeFile { file: ManuallyDrop::new(io::fcntl_dupfd_cloexec(file, 0)?), id })
+        NodeFile::new(io::fcntl_dupfd_cloexec(file, 0)?)
+    }
+
+    /// Errors: of fstat.
+    pub fn new(file: OwnedFd) -> io::Result<NodeFile> {
+        let id = FileId::of(&file)?;
+        Ok(NodeFile { file: ManuallyDrop::new(file), id })
     }
 
     /// `None`: the program has closed the descriptor.
@@ -188,8 +195,13 @@ impl Slot {
     }
 }
 
-static STATE: Mutex<State> =
-    Mutex::new(State { grounds: Vec::new(), reserves: Reserves::new(), held: Vec::new(), list: List::EMPTY });
+static STATE: Mutex<State> = Mutex::new(State {
+    grounds: Vec::new(),
+    reserves: Reserves::new(),
+    held: Vec::new(),
+    list: List::EMPTY,
+    room: Kept::new(),
+});
 /// Held by a fork, and by who is not to be disturbed by one. Taken before [`STATE`].
 static GATE: Mutex<()> = Mutex::new(());
 /// Set while there may be something to do.
@@ -209,8 +221,9 @@ pub(crate) fn lock() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on forks look at the [`State`]. False if that cannot be had.
+/// From now on forks look at the [`State`]. False if that cannot be had. Signals are to be blocked, as for [`lock`].
 pub(crate) fn begin() -> bool {
+    lock().room.prepare();
     // Relaxed: what is to be done is found under the lock.
     NEEDED.store(true, Ordering::Relaxed);
     register()
@@ -343,7 +356,7 @@ const LITTLE: u64 = 256 << 10;
 /// Notes the pieces, if there is memory for the copies.
 fn list(state: &mut State, pieces: &[Piece]) -> Result<(), &'static str> {
     let bytes = pieces.iter().map(Piece::bytes).sum::<u64>();
-    if bytes >= LITTLE && !host::has_room_for_copy(bytes) {
+    if bytes >= LITTLE && !room::for_copy(bytes, &state.room) {
         return Err("there is too little memory for the copy");
     }
     state.list.set(pieces).map_err(|_| "there is no address space for a list")
@@ -449,6 +462,7 @@ unsafe extern "C" fn in_child() {
     fork.state.grounds.drain(..).for_each(Promoted::leave);
     fork.state.held.clear();
     fork.state.reserves.forget();
+    fork.state.room.forget();
     fork.state.list.count = 0;
 }
 

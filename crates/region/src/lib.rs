@@ -108,6 +108,8 @@ pub mod module;
 mod offsets;
 pub mod promote;
 mod quiet;
+mod room;
+mod slack;
 pub mod space;
 mod sync;
 pub mod view;

@@ -13,7 +13,7 @@
 //! | memory of glibc's malloc: in the main heap, or a chunk with a mapping of its own | other allocators use MADV_DONTNEED and expect zeros; glibc does so in other arenas only, or does not rely on it | `owner` |
 //! | no loaded object imports madvise, mremap, brk, clone and their like | the program could do the same itself, or go past malloc and fork | `imports` |
 //! | private, anonymous, readable and writable, no unusual flag, no huge page, no NUMA policy | the program asked for it | `maps`, `flags`, `process` |
-//! | no descriptor or mapping of a device, an io_uring, AIO | the kernel or a device may write to the old pages | `process` |
+//! | no descriptor or mapping of a device, an io_uring, AIO; no page that is pinned | the kernel or a device may write to the old pages | `process`, `hidden` |
 //! | no limit on the size of files | the kernel would send SIGXFSZ | `process` |
 //! | core dumps treat shared memory like private memory | its contents would be missing | `process` |
 //! | memory to spare, in the machine and the cgroup | for a moment there are two copies; and a fork makes one of all that is promoted | `process` |
@@ -35,6 +35,7 @@
 mod attempt;
 mod flags;
 mod ground;
+mod hidden;
 mod huge;
 mod imports;
 mod owner;

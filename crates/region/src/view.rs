@@ -1,6 +1,7 @@
 //! Peers' memory, mapped here on first use.
 
 use crate::heap::Place;
+use crate::slack;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
@@ -30,14 +31,16 @@ struct Limits {
     views: usize,
     /// Most bytes of address space, unless the [`KEPT`] latest views need more.
     bytes: u64,
+    /// They follow those of the process. (Tests have others.)
+    is_real: bool,
 }
 
 impl Limits {
-    /// Large views, unless the process may not have much address space.
+    /// Large views, unless the process may not have much address space. (It may have less than when it began.)
     fn of_process() -> Limits {
         match getrlimit(Resource::As).current {
-            None => Limits { view: VIEW, views: 1024, bytes: 1 << 42 },
-            Some(limit) => Limits { view: 4 << 20, views: 1024, bytes: limit / 8 },
+            None => Limits { view: VIEW, views: 1024, bytes: 1 << 42, is_real: true },
+            Some(limit) => Limits { view: 4 << 20, views: 1024, bytes: limit / 8, is_real: true },
         }
     }
 }
@@ -104,7 +107,7 @@ impl Views {
     /// The file must reach beyond these bytes, as it does for what a [`Heap`](crate::Heap) has
     /// allocated or reserved; otherwise touching them, which this function does, raises SIGBUS.
     ///
-    /// Errors: ENOMEM when there is no address space or too many mappings, EOVERFLOW when the
+    /// Errors: ENOMEM when there is no address space to spare or too many mappings, EOVERFLOW when the
     /// range is beyond what a file can have.
     #[inline]
     pub fn at(&self, place: Place, len: usize) -> io::Result<*mut u8> {
@@ -178,12 +181,18 @@ impl Views {
     fn open(&self, start: u64, end: u64, call: u64) -> io::Result<usize> {
         let around = |unit: u64| (start / unit * unit, end.max(start + 1).next_multiple_of(unit));
         let (first, last) = around(self.limits.view);
-        self.make_room(last - first, self.limits);
-        if let Ok(view) = self.map(first, last, call) {
+        let now = if self.limits.is_real { Limits::of_process() } else { self.limits };
+        self.make_room(last - first, Limits { view: self.limits.view, ..now });
+        if slack::is_to_spare(last - first)
+            && let Ok(view) = self.map(first, last, call)
+        {
             return Ok(self.enter(view));
         }
         let (first, last) = around(rustix::param::page_size() as u64);
         self.make_room(last - first, Limits { bytes: 0, ..self.limits });
+        if !slack::is_to_spare(last - first) {
+            return Err(Errno::NOMEM.into());
+        }
         Ok(self.enter(self.map(first, last, call)?))
     }
 

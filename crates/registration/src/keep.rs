@@ -23,6 +23,8 @@ type Mappings = Vec<(u64, u64)>;
 
 /// Tells whether registrations may be kept, by what means.
 enum Keeper {
+    /// They are of addresses, whatever is mapped there.
+    Addresses,
     Kernel(Watch, Maps, Mappings),
     /// Nobody tells of unmappings: a registration lasts as long as its transfer.
     Nobody(&'static str, rustix::io::Errno),
@@ -48,6 +50,17 @@ impl<R> Registrations<R> {
         };
         let page = rustix::param::page_size() as u64;
         Registrations { cache: Cache::new(limits), keeper, page, totals: Totals::default() }
+    }
+
+    /// As [`Registrations::new`] if registrations hold pages. Otherwise they stay right when memory is unmapped or moved: nothing is
+    /// watched, and the program's mappings stay as it has made them.
+    pub fn of(pins: bool, limits: Limits) -> Registrations<R> {
+        if pins || limits.entries == 0 {
+            return Registrations::new(limits);
+        }
+        let mut registrations = Registrations::new(Limits { entries: 0, ..limits });
+        (registrations.cache, registrations.keeper) = (Cache::new(limits), Keeper::Addresses);
+        registrations
     }
 
     /// As [`Registrations::new`] where the kernel does not tell of unmappings.
@@ -209,7 +222,7 @@ impl Keeper {
 
     /// Watches the mappings of these pages, if that is possible: whole ones, so that they stay whole.
     fn watches(&mut self, start: u64, end: u64) -> bool {
-        let Keeper::Kernel(watch, maps, mappings) = self else { return false };
+        let Keeper::Kernel(watch, maps, mappings) = self else { return matches!(self, Keeper::Addresses) };
         if !maps.are_own(start as usize..end as usize) {
             return false;
         }

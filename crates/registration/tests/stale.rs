@@ -322,6 +322,21 @@ fn without_the_kernels_help_nothing_is_kept() {
     assert_eq!(world.alive.get(), 0);
 }
 
+fn what_is_registered_by_address_is_kept_and_not_watched() {
+    let limits = Limits { bytes: 1 << 30, entries: 1000 };
+    let mut world = World { registrations: Registrations::of(false, limits), alive: Rc::default() };
+    assert!(world.registrations.why_not().is_none());
+    let at = map(std::ptr::null_mut(), LEN, MapFlags::empty());
+    assert!(world.keeps(at, LEN));
+    let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let flags = smaps.lines().filter(|line| line.starts_with("VmFlags:"));
+    assert!(flags.flat_map(str::split_whitespace).all(|flag| flag != "uw"), "watched");
+    unmap(at, LEN);
+    let again = map(at, LEN, MapFlags::FIXED);
+    assert!(!world.registers(again, LEN), "the same addresses");
+    unmap(again, LEN);
+}
+
 fn refused_registrations_make_room() {
     let limits = Limits { bytes: 1 << 30, entries: 1000 };
     let mut registrations = Registrations::new(limits);
@@ -351,9 +366,10 @@ fn refused_registrations_make_room() {
 fn main() {
     without_the_kernels_help_nothing_is_kept();
     refused_registrations_make_room();
+    what_is_registered_by_address_is_kept_and_not_watched();
     if let Some(why) = World::new().registrations.why_not() {
         eprintln!("SKIP what needs the watch: {why}");
-        return println!("2 passed, 0 failed, 13 skipped");
+        return println!("3 passed, 0 failed, 13 skipped");
     }
     type Test = fn(&mut World);
     let tests: [(&str, Test); 13] = [
@@ -379,5 +395,5 @@ fn main() {
         drop(world.registrations);
         assert_eq!(world.alive.get(), 0, "all are deregistered in the end");
     }
-    println!("15 passed, 0 failed, 0 skipped");
+    println!("16 passed, 0 failed, 0 skipped");
 }

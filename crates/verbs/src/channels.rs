@@ -125,7 +125,7 @@ impl Channels {
         let sleep = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         epoll::add(&sleep, &fabric.notices, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         epoll::add(&sleep, &*alarm, epoll::EventData::new_u64(1), epoll::EventFlags::IN)?;
-        let registered = Registered::new(&fabric.domain, settings.registered);
+        let registered = Registered::new(&fabric.domain, able.pins, settings.registered);
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK)?;
         epoll::add(&sleep, &timer, epoll::EventData::new_u64(2), epoll::EventFlags::IN)?;
         let channels = Channels {

@@ -14,9 +14,9 @@ pub(crate) struct Registered {
 }
 
 impl Registered {
-    /// At most so many bytes stay registered that no transfer uses.
-    pub fn new(domain: &ProtectionDomain, bytes: u64) -> Registered {
-        let all = Registrations::new(Limits::keeping(bytes));
+    /// At most so many bytes stay registered that no transfer uses. `pins`: a registration holds pages.
+    pub fn new(domain: &ProtectionDomain, pins: bool, bytes: u64) -> Registered {
+        let all = Registrations::of(pins, Limits::keeping(bytes));
         if let Some(why) = all.why_not() {
             tern_settings::warn!("{why}");
         }

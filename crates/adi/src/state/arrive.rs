@@ -195,8 +195,7 @@ impl State {
         let body = if whole && payload.len() <= SHORT && sync.is_none() {
             Body::short(payload)
         } else {
-            let mut bytes = Vec::new();
-            if bytes.try_reserve_exact(size as usize).is_err() {
+            let Some(mut bytes) = tern_node::memory::room(size as usize) else {
                 let packet = Packet::Eager { tuple, size, sync, preferred };
                 return self.report_damaged(
                     from,
@@ -204,7 +203,7 @@ impl State {
                     payload.len(),
                     "there is no memory for its message",
                 );
-            }
+            };
             bytes.extend_from_slice(payload);
             Body::Bytes { bytes, sync }
         };

@@ -192,15 +192,15 @@ impl State {
             return None;
         }
         if source.place == 0 {
-            let mut bytes = Vec::new();
             // A damaged request may tell of more than there is memory for.
-            bytes.try_reserve_exact(source.len as usize).ok()?;
-            bytes.resize(source.len as usize, 0);
+            let bytes = tern_node::memory::zeroed(source.len as usize)?;
             return direct.fetch(from, source, &Memory::dense(bytes.as_ptr(), bytes.len())).then_some(bytes);
         }
         let view = direct.view(source)?;
+        let mut bytes = tern_node::memory::room(source.len as usize)?;
         // SAFETY: dense memory of the sender's, which it leaves alone until it is told; the view is good until the next one.
-        Some(unsafe { std::slice::from_raw_parts(view, source.len as usize) }.to_vec())
+        bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(view, source.len as usize) });
+        Some(bytes)
     }
 
     /// Receive `request` has matched a message that waits: moves the bytes that it has room for, or asks the sender for them.

@@ -286,6 +286,7 @@ fn capabilities(context: &Arc<Context>, name: String, attributes: &ffi::ibv_devi
         xrc: attributes.device_cap_flags & ffi::IBV_DEVICE_XRC != 0,
         ports: 1,
         shared_receive_queues: attributes.max_srq > 0,
+        pins: true,
         send: Limits { depth, gather: number(attributes.max_sge), inline: largest_inline(context)? },
         receive: ReceiveLimits {
             depth: if attributes.max_srq > 0 { depth.min(number(attributes.max_srq_wr)) } else { depth },

@@ -196,7 +196,7 @@ impl Hca {
             port,
             boxes: Boxes::new(datagrams),
             datagram_port,
-            capabilities: capabilities(&options.link),
+            capabilities: capabilities(&options.link, &options.faults),
             link: options.link,
             busy: Default::default(),
             faults: RwLock::new(options.faults),
@@ -293,7 +293,7 @@ fn bound(ip: IpAddr, kind: SocketType) -> Result<(OwnedFd, u16)> {
     Ok((socket, name.port()))
 }
 
-fn capabilities(link: &Link) -> Capabilities {
+fn capabilities(link: &Link, faults: &Faults) -> Capabilities {
     let modelled = *link != Link::NONE;
     Capabilities {
         name: "software".into(),
@@ -301,6 +301,7 @@ fn capabilities(link: &Link) -> Capabilities {
         xrc: true,
         ports: PORTS as u8,
         shared_receive_queues: true,
+        pins: faults.pins,
         send: Limits {
             depth: DEPTH,
             gather: SEGMENTS as u32,

@@ -16,6 +16,7 @@ mod errhandler;
 mod error;
 mod hints;
 mod identity;
+mod kept;
 mod nonblocking;
 mod open;
 mod ordered;

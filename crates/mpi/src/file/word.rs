@@ -1,20 +1,15 @@
 //! The shared file pointer's word: one number that all processes of a file reach (MPI 5.0 section
 //! 14.4.4). It lies in the memory that the processes of a job share, in the first process's part.
-//! Processes of several jobs have a small file of their own for it, which has no name any more, and
-//! take turns by locking it.
+//! Processes of several nodes or jobs have a file for their words ([`super::kept`]).
 
+use super::kept::{self, Kept};
 use crate::constants::*;
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::runtime::adi;
 use std::cell::Cell;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tern_adi::Proc;
-use tern_files::Private;
-use tern_io::Sharing;
 
 /// Bytes of a word: a cache line of its own.
 const BYTES: usize = 64;
@@ -27,10 +22,10 @@ pub enum Word {
     Mine(*mut u8),
     /// In the first process's part, mapped here.
     Mapped(*mut u8),
-    /// In a file of eight bytes.
-    Kept(tern_io::File),
-    /// There is nothing that all of them reach.
-    Missing,
+    /// In a file that these processes have open.
+    Kept(Kept),
+    /// There is nothing that all of them reach, and why.
+    Missing(String),
 }
 
 impl Word {
@@ -42,20 +37,20 @@ impl Word {
             return Ok(Word::Own(Cell::new(0)));
         }
         let word = Word::in_memory(circle).await?;
-        let missing = circle.any(matches!(word, Word::Missing)).await;
+        let missing = circle.any(matches!(word, Word::Missing(_))).await;
         if let Ok(false) = missing {
             return Ok(word);
         }
         word.free();
         missing?;
-        Ok(keep(circle).await?.map_or(Word::Missing, Word::Kept))
+        Ok(kept::new(circle).await?.map_or_else(Word::Missing, Word::Kept))
     }
 
     async fn in_memory(circle: &Circle) -> Result<Word> {
         // Processes of other jobs have other memory.
         let shares = |&proc: &Proc| adi().mcm().direct().is_some_and(|direct| direct.shares_with(proc));
         if !circle.procs.iter().all(shares) {
-            return Ok(Word::Missing);
+            return Ok(Word::none());
         }
         let mine = if circle.me == 0 { allocate() } else { None };
         let place = mine.map_or(0, |(_, place)| place);
@@ -65,21 +60,28 @@ impl Word {
         let place = u64::from_ne_bytes(told[..8].try_into().expect("eight bytes"));
         Ok(match (mine, place) {
             (Some(mine), _) => mine,
-            (None, 0) => Word::Missing,
+            (None, 0) => Word::none(),
             (None, place) => {
                 let mapped = adi().mcm().direct().and_then(|direct| direct.map(place, BYTES));
-                mapped.map_or(Word::Missing, Word::Mapped)
+                mapped.map_or_else(Word::none, Word::Mapped)
             }
         })
+    }
+
+    fn none() -> Word {
+        Word::Missing("the processes of the file share no memory".to_owned())
     }
 
     fn shared(&self) -> Result<&AtomicI64> {
         let word = match self {
             Word::Mine(base) | Word::Mapped(base) => *base,
-            Word::Own(_) | Word::Kept(_) | Word::Missing => {
+            Word::Own(_) | Word::Kept(_) => {
+                return err!(MPI_ERR_INTERN, "the word is not in memory");
+            }
+            Word::Missing(why) => {
                 return err!(
                     MPI_ERR_UNSUPPORTED_OPERATION,
-                    "the processes of the file share neither memory nor files, which the shared file pointer needs"
+                    "the shared file pointer needs memory or a file in TMPDIR that all processes of the file reach: {why}"
                 );
             }
         };
@@ -90,7 +92,7 @@ impl Word {
     pub fn get(&self) -> Result<i64> {
         match self {
             Word::Own(word) => Ok(word.get()),
-            Word::Kept(file) => exchange(file, |value| value),
+            Word::Kept(kept) => kept.exchange(|value| value),
             // Acquire: pairs with the release of `set` and `fetch_add` of other processes.
             _ => Ok(self.shared()?.load(Ordering::Acquire)),
         }
@@ -99,7 +101,7 @@ impl Word {
     pub fn set(&self, value: i64) -> Result<()> {
         match self {
             Word::Own(word) => word.set(value),
-            Word::Kept(file) => exchange(file, |_| value).map(|_| ())?,
+            Word::Kept(kept) => kept.exchange(|_| value).map(|_| ())?,
             // Release: pairs with the acquire of `get` and `fetch_add`.
             _ => self.shared()?.store(value, Ordering::Release),
         }
@@ -110,7 +112,7 @@ impl Word {
     pub fn fetch_add(&self, more: i64) -> Result<i64> {
         match self {
             Word::Own(word) => Ok(word.replace(word.get() + more)),
-            Word::Kept(file) => exchange(file, |value| value + more),
+            Word::Kept(kept) => kept.exchange(|value| value + more),
             _ => Ok(self.shared()?.fetch_add(more, Ordering::AcqRel)),
         }
     }
@@ -129,7 +131,7 @@ impl Word {
                     direct.unmap(*base, BYTES);
                 }
             },
-            Word::Own(_) | Word::Kept(_) | Word::Missing => {}
+            Word::Own(_) | Word::Kept(_) | Word::Missing(_) => {}
         }
     }
 }
@@ -145,91 +147,5 @@ fn allocate() -> Option<(*mut u8, u64)> {
             unsafe { direct.free(base) };
             None
         }
-    }
-}
-
-/// The name of the file in its directory.
-const NAME: &str = "pointer";
-
-/// A file that all processes of `circle` have open, of eight zeros; `None` if one of them cannot have it. It has a
-/// directory of this user's for itself, so that no other user reaches it.
-///
-/// Errors: one of them is lost.
-async fn keep(circle: &Circle) -> Result<Option<tern_io::File>> {
-    let made = if circle.me == 0 { make() } else { None };
-    let path = made.as_ref().map_or(Path::new(""), |(directory, _)| directory.path());
-    let told = circle.share(0, path.as_os_str().as_bytes().to_vec()).await;
-    let mine = match &told {
-        Err(_) => None,
-        Ok(path) if circle.me == 0 || path.is_empty() => made.as_ref().and_then(|(_, file)| file.try_clone().ok()),
-        Ok(path) => Private::find(Path::new(OsStr::from_bytes(path))).and_then(|found| found.change(NAME)).ok(),
-    };
-    let mine = mine.map(|file| tern_io::File::of(file.into(), Path::new(NAME), true));
-    let mine = mine.filter(tern_io::File::has_locks);
-    let missing = match told {
-        Ok(_) => circle.any(mine.is_none()).await,
-        Err(error) => Err(error),
-    };
-    if let Some((directory, _)) = made {
-        // All have it open or do without. A name that stays would be a nuisance, no error.
-        let _ = directory.remove(NAME).and_then(|()| directory.remove_directory());
-    }
-    let missing = missing?;
-    Ok(mine.filter(|_| !missing))
-}
-
-/// A directory of its own with the file.
-fn make() -> Option<(Private, std::fs::File)> {
-    let directory = Private::temporary().ok()?;
-    match directory.create(NAME).and_then(|file| file.set_len(8).map(|()| file)) {
-        Ok(file) => Some((directory, file)),
-        Err(_) => {
-            let _ = directory.remove(NAME);
-            let _ = directory.remove_directory();
-            None
-        }
-    }
-}
-
-/// Replaces the number in the file by what `change` makes of it; returns what it was.
-fn exchange(file: &tern_io::File, change: impl FnOnce(i64) -> i64) -> Result<i64> {
-    let mut bytes = [0; 8];
-    let _turn = file.lock(Sharing::Exclusive, 0..8)?;
-    file.read_at(0, &mut bytes)?;
-    let value = i64::from_ne_bytes(bytes);
-    file.write_at(0, &change(value).to_ne_bytes())?;
-    Ok(value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tern_io::Mode;
-
-    #[test]
-    fn a_word_in_a_file_is_added_to_by_one_at_a_time() {
-        let path = std::env::temp_dir().join(format!("tern-word-{}", std::process::id()));
-        let mode = Mode { read: true, write: true, create: true, exclusive: false };
-        let open = || tern_io::File::open(&path, mode).unwrap();
-        let made = open();
-        made.set_size(8).unwrap();
-        let (threads, times) = (4, 200);
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                // Each has a handle of its own, as processes do.
-                scope.spawn(|| {
-                    let word = Word::Kept(open());
-                    for _ in 0..times {
-                        word.fetch_add(3).unwrap();
-                    }
-                });
-            }
-        });
-        let word = Word::Kept(made);
-        assert_eq!(word.get().unwrap(), 3 * threads * times);
-        word.set(7).unwrap();
-        assert_eq!(word.fetch_add(1).unwrap(), 7);
-        assert_eq!(word.get().unwrap(), 8);
-        tern_io::File::delete(&path).unwrap();
     }
 }

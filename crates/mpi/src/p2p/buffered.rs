@@ -58,10 +58,7 @@ pub fn bsend(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag:
     if dest == MPI_PROC_NULL {
         return Ok(());
     }
-    let layout = &datatype.layout;
-    let mut bytes = vec![0u8; layout.size() as usize * count as usize];
-    // SAFETY: the program's send buffer holds `count` elements of the datatype (MPI's own rule).
-    unsafe { layout.pack(buf, count, 0, &mut bytes) };
+    let bytes = super::packed(buf, count, &datatype)?;
     match pool_of(&comm) {
         Some(pool) => send(&pool, bytes, dest, tag, &comm),
         None => err!(MPI_ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first"),

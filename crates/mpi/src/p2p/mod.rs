@@ -175,12 +175,18 @@ pub fn sendrecv(
 }
 
 /// The packed bytes of a message, so that its buffer may change.
-fn packed(buf: *const u8, count: i64, datatype: &Datatype) -> Vec<u8> {
+///
+/// Errors: MPI_ERR_NO_MEM.
+fn packed(buf: *const u8, count: i64, datatype: &Datatype) -> Result<Vec<u8>> {
     let layout = &datatype.layout;
-    let mut bytes = vec![0u8; layout.size() as usize * count as usize];
+    let len = (layout.size() as usize).checked_mul(count as usize);
+    let Some(mut bytes) = len.and_then(tern_node::memory::zeroed) else {
+        let size = layout.size();
+        return err!(MPI_ERR_NO_MEM, "there is no memory for a copy of the message, {count} times {size} bytes");
+    };
     // SAFETY: the program's send buffer holds `count` elements of the datatype (MPI's own rule).
     unsafe { layout.pack(buf, count, 0, &mut bytes) };
-    bytes
+    Ok(bytes)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -188,7 +194,7 @@ pub fn sendrecv_replace(
     buf: *mut u8, count: i64, datatype: Rc<Datatype>, dest: i32, sendtag: i32, source: i32, recvtag: i32,
     comm: Rc<Comm>, status: StatusOut,
 ) -> Result<()> {
-    let mut copy = packed(buf, count, &datatype);
+    let mut copy = packed(buf, count, &datatype)?;
     adi().will_exchange();
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
     let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
@@ -224,7 +230,7 @@ pub fn isendrecv_replace(
     buf: *mut u8, count: i64, datatype: Rc<Datatype>, dest: i32, sendtag: i32, source: i32, recvtag: i32,
     comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    let mut copy = packed(buf, count, &datatype);
+    let mut copy = packed(buf, count, &datatype)?;
     let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
     let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
     request.set(both(send, receive, comm, copy).into_handle());

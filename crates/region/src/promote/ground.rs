@@ -5,6 +5,7 @@ use super::pins::Pins;
 use super::{pages, process};
 use crate::fork::{self, NodeFile, Promoted, Reserves};
 use crate::host::Single;
+use crate::quiet::Quiet;
 use rustix::fd::RawFd;
 use std::ops::Range;
 use std::sync::MutexGuard;
@@ -55,6 +56,7 @@ impl Ground {
 
     /// From now on forks look after what is promoted. `None` if they cannot.
     pub fn install(self) -> Option<&'static Ground> {
+        let _quiet = Quiet::new();
         if !fork::begin() {
             return None;
         }
@@ -141,7 +143,12 @@ impl Promoted for Ground {
     }
 
     fn promoted_now(&self) -> rustix::io::Result<Vec<Vma>> {
-        pages::promoted(&Maps::open()?, self.file.id, &self.area)
+        // What is open already the program may have closed; and it may have used all descriptors, or have no /proc.
+        match Maps::open() {
+            Ok(maps) => pages::promoted(&maps, self.file.id, &self.area),
+            Err(_) if self.maps.is_open() => self.promoted(),
+            Err(error) => Err(error),
+        }
     }
 
     fn freeze(&self, promoted: Vec<Vma>, reserves: &mut Reserves) -> Vec<Vma> {

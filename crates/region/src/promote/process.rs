@@ -1,7 +1,10 @@
 //! The conditions on the whole process: threads, limits, core dumps, devices, memory.
 
+use super::hidden;
 use super::refusal::Refusal;
 use crate::host::{self, text};
+use crate::room::{self, Kept};
+use crate::slack;
 use rustix::fd::RawFd;
 use rustix::process::{Resource, getrlimit};
 use std::io::{BufRead, BufReader};
@@ -27,7 +30,8 @@ pub fn check(own: Option<RawFd>) -> Result<(), Refusal> {
 /// Whether nothing that is open or mapped may use memory behind the program's back. `own`: as in [`check`].
 pub fn check_holds(own: Option<RawFd>) -> Result<(), Refusal> {
     check_descriptors(own)?;
-    check_mappings()
+    check_mappings()?;
+    hidden::check()
 }
 
 /// Whether this process has no more address space and data than its limits allow by now, so that what it gives up can be had again.
@@ -135,8 +139,11 @@ fn check_mappings() -> Result<(), Refusal> {
 /// `promoted` bytes and these, which forks need. `processes` may need as much each.
 pub fn has_memory(len: usize, promoted: u64, processes: u32) -> bool {
     let len = len as u64;
+    if !slack::is_to_spare(len) {
+        return false;
+    }
     let copies = (promoted + len).saturating_mul(COPIES.max(2 * u64::from(processes)));
-    host::has_memory(copies.saturating_add(len + SPARE))
+    room::has(copies.saturating_add(len + SPARE), &Kept::new())
 }
 
 /// Copies of what is promoted that there must be memory for, at the least.

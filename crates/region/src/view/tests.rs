@@ -14,7 +14,7 @@ fn file(len: u64) -> OwnedFd {
 }
 
 fn small(file: OwnedFd) -> Views {
-    Views::with(file, Limits { view: 4 * PAGE, views: 10, bytes: 60 * PAGE })
+    Views::with(file, Limits { view: 4 * PAGE, views: 10, bytes: 60 * PAGE, is_real: false })
 }
 
 fn mapped(views: &Views) -> u64 {
