@@ -46,9 +46,11 @@ expect() {
     fi
 }
 
-# start STALL RANKS WAY
+# start STALL RANKS WAY ARGUMENT...: with these arguments of mpiexec.
 start() {
-    TERN_STALL=$1 "$prefix/bin/mpiexec" -n "$2" "$place/stall" "$3" < /dev/null > "$place/said" 2>&1 &
+    stall=$1 ranks=$2 way=$3
+    shift 3
+    TERN_STALL=$stall "$prefix/bin/mpiexec" -n "$ranks" "$@" "$place/stall" "$way" < /dev/null > "$place/said" 2>&1 &
     launcher=$!
 }
 
@@ -101,6 +103,33 @@ rank 0: in MPI_Recv for .*: waits for a message from rank 2, tag 1, up to 4 byte
 ranks 1, 2: in MPI_Finalize for .*: waits for rank 0 to come to it$
 besides, has not received the message from rank 0, tag 0, 4 bytes, MPI_COMM_PARENT$
 ^  deadlock: rank 0 and rank 2 wait for each other$
+LINES
+
+start 300ms 2 locked
+expect 'a lock that another rank has alone' << 'LINES'
+rank 0: in MPI_Recv for .*: waits for a message from rank 1, tag 3, up to 4 bytes, MPI_COMM_WORLD$
+besides, has the lock of rank 1 of the window counters alone$
+rank 1: in MPI_Win_lock for .*: waits for the lock of rank 1 of the window counters, which rank 0 has alone$
+^  deadlock: rank 0 and rank 1 wait for each other$
+LINES
+
+start 300ms 3 shared
+expect 'a lock that other ranks share' << 'LINES'
+rank 0: not in MPI for [0-9.]* s, last in MPI_Barrier$
+rank 1: in MPI_Barrier for .*: waits for rank
+besides, has the lock of all ranks of the window counters, shared$
+rank 2: in MPI_Win_lock for .*: waits for the lock of rank 2 of the window counters, which ranks 0 and 1 share$
+LINES
+
+start 300ms 3 lock_all
+expect 'a lock of all ranks, of which one is taken' << 'LINES'
+ranks 1, 2: in MPI_Win_lock_all for .*: waits for the lock of rank 2 of the window counters, which rank 0 has alone$
+LINES
+
+start 300ms 2 locked --nodes 2
+expect 'a lock of a rank on another node' << 'LINES'
+besides, has the lock of rank 1 of the window counters alone$
+rank 1: in MPI_Win_lock for .*: waits for the lock of rank 1 of the window counters
 LINES
 
 # What has no launcher tells the user itself.

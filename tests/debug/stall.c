@@ -85,6 +85,58 @@ static void spawned(char *program)
     MPI_Recv(&value, 1, MPI_INT, 1, 1, inter, MPI_STATUS_IGNORE);
 }
 
+static MPI_Win counters(void)
+{
+    MPI_Win win;
+    long *base;
+    MPI_Win_allocate(sizeof *base, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_set_name(win, "counters");
+    return win;
+}
+
+/* Rank 0 has the memory of rank 1 alone, and waits for a word from rank 1, which wants to share it. */
+static void locked(void)
+{
+    MPI_Win win = counters();
+    int value = 0;
+    if (rank == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+    else
+        MPI_Recv(&value, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* All but the last rank share a lock of its memory, of which one computes; the last one wants it alone. */
+static void shared(void)
+{
+    MPI_Win win = counters();
+    const int last = size - 1;
+    if (rank == 0)
+        MPI_Win_lock(MPI_LOCK_SHARED, last, 0, win);
+    else if (rank < last)
+        MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == last)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, win);
+    else if (rank == 0)
+        pause();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 0 has the memory of the last rank alone, and computes; all others want that of all. */
+static void lock_all(void)
+{
+    MPI_Win win = counters();
+    if (rank == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        pause();
+    MPI_Win_lock_all(0, win);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -93,6 +145,7 @@ int main(int argc, char **argv)
     struct { const char *name; void (*run)(void); } ways[] = {
         {"head-to-head", head_to_head}, {"computes", computes}, {"wrong-tag", wrong_tag},
         {"polls", polls}, {"any", any}, {"collective", collective},
+        {"locked", locked}, {"shared", shared}, {"lock_all", lock_all},
     };
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
         if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)

@@ -167,8 +167,9 @@ impl Adi {
         self.mcm.watch();
     }
 
+    /// Tells the observer that the caller has waited for `idle`, by other means than [`Adi::wait_until`].
     #[cold]
-    pub(crate) fn tell(&self, idle: Duration, awaited: &dyn Fn() -> Awaited) {
+    pub fn tell(&self, idle: Duration, awaited: &dyn Fn() -> Awaited) {
         let observer = self.observer.borrow().clone();
         if let Some(observer) = observer {
             observer(self, idle, awaited());

@@ -314,6 +314,17 @@ pub enum Awaited {
     Message { from: Proc, pattern: Pattern, bytes: Option<u64> },
     /// That these processes take part in an operation with that context.
     Members { context: u32, procs: Vec<Proc> },
+    /// The lock of a member, by its rank, of the window with that context; none: of all members. `holders` have it, as far
+    /// as that is known.
+    Lock { context: u32, rank: Option<u32>, held: Holding, holders: Vec<Proc> },
+}
+
+/// How a lock is held that is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    Unknown,
+    Alone,
+    Shared,
 }
 
 /// Something that is under way.

@@ -96,9 +96,11 @@ struct Waits {
 
 fn waits(report: &Report, ranks: usize) -> Option<Waits> {
     let group = |item: &Item| match item.what {
-        // Every member has to come.
-        What::Member => item.peers.iter().map(|&peer| vec![peer as usize]).collect(),
-        What::Message => Vec::new(),
+        // Every member has to come, and everyone who has a lock has to give it up.
+        What::Member | What::LockAlone | What::LockShared if !item.peers.is_empty() => {
+            item.peers.iter().map(|&peer| vec![peer as usize]).collect()
+        }
+        What::Member | What::Message => Vec::new(),
         _ if item.peers.is_empty() => vec![(0..ranks).collect()],
         _ => vec![item.peers.iter().map(|&peer| peer as usize).collect()],
     };
@@ -231,6 +233,14 @@ mod tests {
         assert_eq!(lines.len(), 3);
         let lines = picture(&[waiting(What::Receive, &[1, 2]), Told::Ended, waiting(What::Receive, &[0])]);
         assert!(lines[3].starts_with("deadlock"), "{lines:?}");
+    }
+
+    #[test]
+    fn all_that_share_a_lock_have_to_give_it_up() {
+        let lines = picture(&[waiting(What::LockShared, &[1, 2]), outside(1), waiting(What::LockAlone, &[0])]);
+        assert!(lines[3].starts_with("deadlock: rank 0 and rank 2"), "{lines:?}");
+        let lines = picture(&[waiting(What::LockShared, &[1]), outside(1), waiting(What::Lock, &[])]);
+        assert_eq!(lines.len(), 3, "{lines:?}");
     }
 
     proptest! {

@@ -9,10 +9,11 @@ use crate::identity::{self, Identity};
 use crate::objects::{Comm, objects};
 use crate::observe::{self, ACTIVITY};
 use crate::runtime::{adi, installed, runtime};
+use crate::win::{Win, wins};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tern_adi::{Awaited, Pattern, Pending, PendingKind, UNKNOWN};
+use tern_adi::{Awaited, Holding, Pattern, Pending, PendingKind, UNKNOWN};
 use tern_pmi::report::{Item, Other, Report, What};
 
 /// How often a program that does not wait inside MPI looks whether it was asked.
@@ -127,6 +128,7 @@ fn report(awaited: Option<&Awaited>) -> Report {
     match awaited {
         Some(Awaited::Any(_)) => any = true,
         Some(Awaited::Members { context, procs }) => waits.push(members(*context, procs)),
+        Some(Awaited::Lock { context, rank, held, holders }) => waits.push(lock(*context, *rank, *held, holders)),
         Some(Awaited::Message { from, pattern, bytes }) => {
             let what = if bytes.is_some() { What::Receive } else { What::Probe };
             let known = (*from != UNKNOWN).then_some(*from);
@@ -136,7 +138,8 @@ fn report(awaited: Option<&Awaited>) -> Report {
     }
     let (awaited, besides): (Vec<Pending>, Vec<Pending>) = pending.into_iter().partition(is_awaited);
     waits.extend(awaited.iter().map(under_way));
-    let listed: Vec<Item> = besides.iter().take(LISTED).map(under_way).collect();
+    let besides: Vec<Item> = held_locks().into_iter().chain(besides.iter().map(under_way)).collect();
+    let listed = besides[..besides.len().min(LISTED)].to_vec();
     Report {
         function: observe::function().to_owned(),
         any,
@@ -196,6 +199,46 @@ fn item(what: What, peer: Option<u32>, pattern: Option<Pattern>, bytes: Option<u
 fn members(context: u32, procs: &[u32]) -> Item {
     let comm = find(context).map(|comm| comm.label()).unwrap_or_default();
     Item { what: What::Member, peers: procs.to_vec(), tag: None, bytes: None, comm }
+}
+
+/// The lock of a member of the window with that context, or of all.
+fn lock(context: u32, rank: Option<u32>, held: Holding, holders: &[u32]) -> Item {
+    let what = match held {
+        Holding::Unknown => What::Lock,
+        Holding::Alone => What::LockAlone,
+        Holding::Shared => What::LockShared,
+    };
+    let wins = wins().borrow();
+    let comm = match wins.iter().find(|win| win.window.peers().context == context) {
+        Some(win) => lock_name(win, rank),
+        None => String::new(),
+    };
+    Item { what, peers: holders.to_vec(), tag: None, bytes: None, comm }
+}
+
+/// "rank 1 of the window counters"
+fn lock_name(win: &Win, rank: Option<u32>) -> String {
+    let of = rank.map_or("all ranks".into(), |rank| format!("rank {rank}"));
+    match win.name.borrow().as_str() {
+        "" => format!("{of} of {}", win.label()),
+        name => format!("{of} of the window {name}"),
+    }
+}
+
+/// The locks that this process has.
+fn held_locks() -> Vec<Item> {
+    let wins = wins().borrow();
+    let of_one = |win: &Rc<Win>| {
+        let item = |(rank, alone): (Option<u32>, bool)| Item {
+            what: if alone { What::HasAlone } else { What::HasShared },
+            peers: Vec::new(),
+            tag: None,
+            bytes: None,
+            comm: lock_name(win, rank),
+        };
+        win.window.held_locks().into_iter().map(item).collect::<Vec<_>>()
+    };
+    wins.iter().flat_map(of_one).collect()
 }
 
 /// The communicator with that context, or whose collectives have it.

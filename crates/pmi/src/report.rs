@@ -41,14 +41,29 @@ pub enum What {
     Member,
     /// A message that no receive has asked for.
     Message,
+    /// A lock of one-sided communication, of what `comm` names. Who has it is not known.
+    Lock,
+    /// The same, that the peer has alone.
+    LockAlone,
+    /// The same, that the peers share.
+    LockShared,
+    /// A lock that the process has itself, alone.
+    HasAlone,
+    /// The same, shared.
+    HasShared,
 }
 
-const WHATS: [(What, &str); 5] = [
+const WHATS: [(What, &str); 10] = [
     (What::Send, "send"),
     (What::Receive, "receive"),
     (What::Probe, "probe"),
     (What::Member, "member"),
     (What::Message, "message"),
+    (What::Lock, "lock"),
+    (What::LockAlone, "lock-alone"),
+    (What::LockShared, "lock-shared"),
+    (What::HasAlone, "has-alone"),
+    (What::HasShared, "has-shared"),
 ];
 
 /// What one rank says of itself.
@@ -92,6 +107,7 @@ impl Item {
             What::Receive | What::Probe => format!("a message from {}", self.who()),
             What::Member => return format!("{} to come to it{}", self.who(), self.on()),
             What::Message => format!("message from {}", self.who()),
+            _ => return self.describe_lock(),
         };
         match self.tag {
             None => {}
@@ -103,6 +119,21 @@ impl Item {
             let _ = write!(text, ", {up_to}{bytes} {}", if bytes == 1 { "byte" } else { "bytes" });
         }
         text + &self.on()
+    }
+
+    /// "the lock of rank 2 of the window counters, which rank 1 has alone"
+    fn describe_lock(&self) -> String {
+        let lock = format!("the lock of {}", self.comm);
+        match (self.what, self.peers.as_slice()) {
+            (What::LockAlone, [one]) => format!("{lock}, which rank {one} has alone"),
+            (What::LockAlone, _) => format!("{lock}, which another process has alone"),
+            (What::LockShared, []) => format!("{lock}, which others share"),
+            (What::LockShared, [one]) => format!("{lock}, which rank {one} shares"),
+            (What::LockShared, several) => format!("{lock}, which ranks {} share", list(several)),
+            (What::HasAlone, _) => format!("{lock} alone"),
+            (What::HasShared, _) => format!("{lock}, shared"),
+            _ => lock,
+        }
     }
 
     fn who(&self) -> String {
@@ -250,6 +281,7 @@ impl Report {
             lines.push(match item.what {
                 What::Send => format!("  besides, has sent, and waits for {}", item.describe()),
                 What::Message => format!("  besides, has not received the {}", item.describe()),
+                What::HasAlone | What::HasShared => format!("  besides, has {}", item.describe()),
                 _ => format!("  besides, has asked for {}", item.describe()),
             });
         }
@@ -401,6 +433,21 @@ mod tests {
         assert_eq!(lines[1], "  a message from any of ranks 1 and 2, any tag, up to 8 bytes, a name with blanks");
         assert!(lines[4].contains("has not received the message from rank 0, tag 0, 1 byte, a name"), "{}", lines[4]);
         assert_eq!(lines[5], "  and 3 more");
+    }
+
+    #[test]
+    fn locks_are_told_with_those_that_have_them() {
+        let lock =
+            |what, peers: &[u32]| Item { comm: "rank 2 of the window sums".into(), ..item(what, peers, None, None) };
+        let text = |what, peers: &[u32]| lock(what, peers).describe();
+        assert_eq!(text(What::Lock, &[]), "the lock of rank 2 of the window sums");
+        assert_eq!(text(What::LockAlone, &[1]), "the lock of rank 2 of the window sums, which rank 1 has alone");
+        assert_eq!(text(What::LockShared, &[0, 3]), "the lock of rank 2 of the window sums, which ranks 0 and 3 share");
+        assert_eq!(text(What::LockShared, &[]), "the lock of rank 2 of the window sums, which others share");
+        let all = [What::Lock, What::LockAlone, What::LockShared, What::HasAlone, What::HasShared];
+        let report = Report { besides: all.map(|what| lock(what, &[4])).to_vec(), ..Report::default() };
+        assert_eq!(Report::decode(&report.encode(4096)), report);
+        assert_eq!(report.lines()[4], "  besides, has the lock of rank 2 of the window sums alone");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::messages::{Asked, Kind, Question, RUNS, Served};
 use crate::remote::Held;
 use crate::window::Window;
 use std::sync::atomic::Ordering;
-use tern_adi::Data;
+use tern_adi::{Data, Holding};
 use tern_coll::ops::Op;
 use tern_layout::Basic;
 
@@ -40,7 +40,8 @@ impl Window {
     /// Waits for a lock at `rank`.
     fn take_apart(&self, rank: u32, what: usize) -> Result<(), Error> {
         let ticket = self.tell(rank, Kind::Lock, what);
-        self.await_members(&|| self.messages.is_done(ticket))
+        let awaited = || self.awaits_lock(Some(rank), Holding::Unknown, &[]);
+        self.await_members_telling(&|| self.messages.is_done(ticket), &awaited)
     }
 
     #[cold]

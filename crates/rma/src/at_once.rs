@@ -122,7 +122,7 @@ impl Window {
             return false;
         }
         let lock = &self.shared.member(rank).lock;
-        let attempt = if exclusive { lock.try_exclude(self.shared.common()) } else { lock.try_share() };
+        let attempt = if exclusive { lock.try_exclude(self.shared.common(), self.rank()) } else { lock.try_share() };
         let taken = self.tried(attempt);
         if taken {
             self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });

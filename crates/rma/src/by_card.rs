@@ -12,7 +12,8 @@ use crate::keys::{Key, Keys};
 use crate::target::Ticket;
 use crate::window::Window;
 use crate::{Class, Error, Started};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tern_adi::Holding;
 use tern_mcm::{Direction, Run, Word, lock};
 
 /// Of so many attempts at a lock, all but the first few are announced.
@@ -138,6 +139,7 @@ impl Window {
     /// Errors: a member is lost.
     pub(crate) fn take_by_card(&self, rank: u32, kind: card_words::Kind) -> Result<(), Error> {
         let mut taking = card_words::Taking::new(kind);
+        let begun = self.tells.then(Instant::now);
         for attempt in 0.. {
             let mut was = 0;
             let taken = loop {
@@ -151,6 +153,15 @@ impl Window {
                 break;
             }
             self.pause(attempt)?;
+            if let Some(begun) = begun {
+                let rank = (kind != card_words::Kind::All).then_some(rank);
+                let held = match taking.is_held() {
+                    (true, _) => Holding::Alone,
+                    (_, true) => Holding::Shared,
+                    _ => Holding::Unknown,
+                };
+                self.adi.tell(begun.elapsed(), &|| self.awaits_lock(rank, held, &[]));
+            }
             taking.again((attempt + 1) % ANNOUNCING > FIRST_ATTEMPTS);
         }
         Ok(())

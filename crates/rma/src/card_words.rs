@@ -78,16 +78,18 @@ pub struct Taking {
     announced: bool,
     /// How many waited for the member, when its word was last seen.
     waiting: u64,
+    /// What the word said by which the attempt failed.
+    busy: u64,
 }
 
 impl Taking {
     pub fn new(kind: Kind) -> Taking {
-        Taking { kind, done: 0, back: [None; 2], fails: false, announces: false, announced: false, waiting: 0 }
+        Taking { kind, done: 0, back: [None; 2], fails: false, announces: false, announced: false, waiting: 0, busy: 0 }
     }
 
     /// Begins another attempt, after one that found the lock busy. `announces`: nobody shall come to share it meanwhile.
     pub fn again(&mut self, announces: bool) {
-        (self.done, self.back, self.fails) = (0, [None; 2], false);
+        (self.done, self.back, self.fails, self.busy) = (0, [None; 2], false, 0);
         self.announces = announces && self.kind == Kind::Alone;
     }
 
@@ -99,11 +101,17 @@ impl Taking {
                 self.done += 1;
                 return step;
             }
+            self.busy = was;
         }
         match self.back.iter_mut().find_map(Option::take) {
             Some((which, change)) => Step::Change(which, change),
             None => Step::Busy,
         }
+    }
+
+    /// How others had the lock when the attempt failed: alone, shared. Neither is so where they only waited for it.
+    pub fn is_held(&self) -> (bool, bool) {
+        (self.busy % WAITING >= ALONE, !self.busy.is_multiple_of(ALONE))
     }
 
     fn forward(&mut self, was: u64) -> Step {

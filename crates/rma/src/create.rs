@@ -60,6 +60,7 @@ impl Parts {
             card: self.card,
             turns: RefCell::new(Turns::new()),
             fences: self.fences,
+            tells: !tern_settings::STALL.get().is_zero(),
             over: Cell::new(false),
             attends: Cell::new(false),
             weak: weak.clone(),

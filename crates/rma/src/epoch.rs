@@ -7,7 +7,7 @@ use crate::remote::Held;
 use crate::window::Window;
 use crate::words::Try;
 use std::sync::atomic::{Ordering, fence};
-use tern_adi::{Proc, UNKNOWN};
+use tern_adi::{Awaited, Proc, UNKNOWN};
 
 impl Window {
     // ---- completion
@@ -61,8 +61,15 @@ impl Window {
     ///
     /// Errors: one of them is lost.
     pub(crate) fn await_members(&self, holds: &dyn Fn() -> bool) -> Result<(), Error> {
+        self.await_members_telling(holds, &|| Awaited::Own)
+    }
+
+    /// As [`Window::await_members`]; `awaited` says what is waited for, if the user asks.
+    pub(crate) fn await_members_telling(
+        &self, holds: &dyn Fn() -> bool, awaited: &dyn Fn() -> Awaited,
+    ) -> Result<(), Error> {
         if !holds() {
-            self.adi.wait_until(&mut || holds() || self.check_lost().is_err());
+            self.adi.wait_until_telling(&mut || holds() || self.check_lost().is_err(), awaited);
         }
         if holds() { Ok(()) } else { self.check_lost() }
     }
@@ -112,9 +119,10 @@ impl Window {
         }
         let lock = &self.shared.member(rank).lock;
         if exclusive {
-            self.take(|| lock.try_exclude(self.shared.common()));
+            self.take(Some(rank), || lock.try_exclude(self.shared.common(), self.rank()));
         } else {
-            self.take(|| lock.try_share());
+            self.take(Some(rank), || lock.try_share());
+            self.note_share(rank, true);
         }
         self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });
         Ok(())
@@ -127,6 +135,7 @@ impl Window {
         if self.apart {
             self.unlock_apart(rank);
         } else {
+            self.note_share(rank, false);
             self.give_up(rank);
         }
         Ok(())
@@ -155,8 +164,9 @@ impl Window {
         if self.apart {
             return self.lock_all_apart();
         }
-        self.take(|| self.shared.common().try_lock_all(self.locks()));
+        self.take(None, || self.shared.common().try_lock_all(self.locks()));
         self.all.set(true);
+        self.note_shares(true);
         Ok(())
     }
 
@@ -168,6 +178,7 @@ impl Window {
             self.unlock_all_apart();
             return Ok(());
         }
+        self.note_shares(false);
         if !self.all.replace(false) {
             self.give_nothing_up();
         } else if self.shared.common().unlock_all() {
@@ -183,31 +194,32 @@ impl Window {
     }
 
     #[inline]
-    fn take(&self, attempt: impl Fn() -> Try) {
+    fn take(&self, rank: Option<u32>, attempt: impl Fn() -> Try) {
         match attempt() {
             Try::Taken => {}
-            Try::Busy => self.take_waiting(&attempt),
+            Try::Busy => self.take_waiting(rank, &attempt),
             Try::Disturbed => {
                 self.rouse();
-                self.take_waiting(&attempt);
+                self.take_waiting(rank, &attempt);
             }
         }
     }
 
     #[cold]
-    fn take_waiting(&self, attempt: &dyn Fn() -> Try) {
+    fn take_waiting(&self, rank: Option<u32>, attempt: &dyn Fn() -> Try) {
         let waiting = &self.shared.member(self.rank()).signals.waiting;
         // SeqCst: before the next attempt, in the order that `words` speaks of.
         waiting.fetch_add(1, Ordering::SeqCst);
         self.shared.common().begin_waiting();
-        self.adi.wait_until(&mut || match attempt() {
+        let mut take = || match attempt() {
             Try::Taken => true,
             Try::Busy => false,
             Try::Disturbed => {
                 self.rouse();
                 false
             }
-        });
+        };
+        self.adi.wait_until_telling(&mut take, &|| self.awaited_lock(rank));
         self.shared.common().end_waiting();
         waiting.fetch_sub(1, Ordering::Relaxed);
     }

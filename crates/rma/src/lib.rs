@@ -81,6 +81,8 @@ mod gathered;
 #[cfg(not(loom))]
 mod guarded;
 #[cfg(not(loom))]
+mod holders;
+#[cfg(not(loom))]
 mod keys;
 #[cfg(not(loom))]
 mod mapped;

@@ -6,6 +6,7 @@
 //! | [`Common`] | |
 //! | [`Member`] | its locks and counters |
 //! | posts | a counter for each other member |
+//! | shares | a byte for each other member: whether it shares the lock |
 //! | [`Table`] | dynamic windows: what is attached |
 //! | memory | allocated windows |
 //!
@@ -16,7 +17,7 @@ use crate::card_words::Words;
 use crate::guard::{Busy, Guard};
 use crate::request::Request;
 use crate::words::{Common, Lock};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU8, AtomicU32};
 
 /// Where the memory of the window begins, and the distance of the parts of its members.
 pub const PAGE: usize = 4096;
@@ -67,9 +68,12 @@ impl Plan {
         self.member(self.members)
     }
 
+    fn shares(&self) -> usize {
+        self.posts() + self.members * self.members * size_of::<AtomicU32>()
+    }
+
     fn table(&self, rank: usize) -> usize {
-        let posts = self.members * self.members * size_of::<AtomicU32>();
-        (self.posts() + posts).next_multiple_of(PAGE) + rank * size_of::<Table>()
+        (self.shares() + self.members * self.members).next_multiple_of(PAGE) + rank * size_of::<Table>()
     }
 
     /// Where the memory of the window begins, a whole number of pages.
@@ -114,6 +118,11 @@ impl Shared {
     pub fn posts(&self, origin: u32, target: u32) -> &AtomicU32 {
         let index = origin as usize * self.plan.members + target as usize;
         self.at(self.plan.posts() + index * size_of::<AtomicU32>())
+    }
+
+    /// 1 where `origin` shares the lock of `target` and says so (TERN_STALL).
+    pub fn shares(&self, origin: u32, target: u32) -> &AtomicU8 {
+        self.at(self.plan.shares() + origin as usize * self.plan.members + target as usize)
     }
 
     pub fn is_dynamic(&self) -> bool {

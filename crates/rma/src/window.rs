@@ -76,6 +76,8 @@ pub struct Window {
     pub(crate) turns: RefCell<Turns<(u32, u64)>>,
     /// All members can make all processes pass a fence, which a change of a guard's mode needs.
     pub(crate) fences: bool,
+    /// This process tells others which locks it shares (TERN_STALL).
+    pub(crate) tells: bool,
     pub(crate) over: Cell<bool>,
     /// Messages are looked for.
     pub(crate) attends: Cell<bool>,

@@ -24,7 +24,7 @@ pub struct Common {
 /// The lock of one member's memory.
 #[repr(C, align(128))]
 pub struct Lock {
-    /// [`EXCLUSIVE`], or the number of those that share it.
+    /// [`EXCLUSIVE`] and the rank of who has it alone, or the number of those that share it.
     word: AtomicU32,
 }
 
@@ -62,7 +62,7 @@ impl Common {
     #[inline]
     fn is_any_alone<'a>(&self, mut locks: impl Iterator<Item = &'a Lock>) -> bool {
         // SeqCst, which is an acquire too: pairs with the release of who had it alone.
-        self.alone.load(Ordering::SeqCst) != 0 && locks.any(|lock| lock.word.load(Ordering::SeqCst) == EXCLUSIVE)
+        self.alone.load(Ordering::SeqCst) != 0 && locks.any(|lock| lock.word.load(Ordering::SeqCst) & EXCLUSIVE != 0)
     }
 
     /// True when somebody may wait for it: wake them.
@@ -107,7 +107,7 @@ impl Lock {
         // SeqCst, as all on these words: see `Common::is_awaited`.
         let mut word = self.word.load(Ordering::SeqCst);
         loop {
-            if word == EXCLUSIVE {
+            if word & EXCLUSIVE != 0 {
                 return Try::Busy;
             }
             // Acquire: pairs with the release of the last one that had it alone.
@@ -125,9 +125,9 @@ impl Lock {
         common.is_awaited()
     }
 
-    /// Takes it alone.
+    /// Takes it alone, for the member of rank `me`.
     #[inline]
-    pub fn try_exclude(&self, common: &Common) -> Try {
+    pub fn try_exclude(&self, common: &Common, me: u32) -> Try {
         if common.alone.load(Ordering::SeqCst) == 0 {
             common.alone.store(1, Ordering::SeqCst);
         }
@@ -135,7 +135,7 @@ impl Lock {
             return Try::Busy;
         }
         // Acquire: pairs with the releases of those that had it. SeqCst: see `Common::try_lock_all`.
-        if self.word.compare_exchange(0, EXCLUSIVE, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+        if self.word.compare_exchange(0, EXCLUSIVE | me, Ordering::SeqCst, Ordering::SeqCst).is_err() {
             return Try::Busy;
         }
         order();
@@ -156,6 +156,13 @@ impl Lock {
             }
         }
         if self.include(common) { Try::Disturbed } else { Try::Busy }
+    }
+
+    /// The rank of who has it alone, or takes it so at this moment.
+    pub fn owner(&self) -> Option<u32> {
+        // Relaxed: it is told to the user, and nothing follows from it.
+        let word = self.word.load(Ordering::Relaxed);
+        (word & EXCLUSIVE != 0).then_some(word & !EXCLUSIVE)
     }
 
     /// True when somebody may wait for it: wake them.

@@ -77,7 +77,7 @@ impl World {
         let read = |index: usize| self.memory[index].with(|at| unsafe { *at });
         let awaited = match work {
             Work::Alone(index) => {
-                self.take(me, || self.locks[index].try_exclude(&self.common));
+                self.take(me, || self.locks[index].try_exclude(&self.common, me as u32));
                 self.memory[index].with_mut(|at| unsafe { *at += 1 });
                 self.locks[index].include(&self.common)
             }
