@@ -3,14 +3,14 @@
 program old
   implicit none
 #ifdef OPENMPI
-  integer, parameter :: world = 0, int4 = 7, sum = 3, size_of_status = 6, returns = 2, tag_ub = 0
+  integer, parameter :: world = 0, self = 1, int4 = 7, sum = 3, size_of_status = 6, returns = 2, tag_ub = 0
   integer, parameter :: source_at = 1, tag_at = 2
   integer :: bottom, in_place, status_ignore(6)
   common /mpi_fortran_bottom/ bottom
   common /mpi_fortran_in_place/ in_place
   common /mpi_fortran_status_ignore/ status_ignore
 #else
-  integer, parameter :: world = 1140850688, int4 = 1275069467, sum = 1476395011, size_of_status = 5
+  integer, parameter :: world = 1140850688, self = 1140850689, int4 = 1275069467, sum = 1476395011, size_of_status = 5
   integer, parameter :: returns = 1409286145, tag_ub = 1681915906, source_at = 3, tag_at = 4
   integer :: bottom, in_place, status_ignore(5)
   common /mpipriv1/ bottom, in_place, status_ignore
@@ -73,6 +73,7 @@ program old
   call MPI_Send(several, 2, int4, rank, 9, comm, ierr)
   call MPI_Testany(1, request, n, flag, status, ierr)
   call expect(ierr /= 0 .and. flag .and. n == 1, "a completion that fails")
+  call MPI_Comm_set_errhandler(self, returns, ierr)
   n = 500000000
   call MPI_Waitsome(-1, request, n, several, status, ierr)
   call expect(ierr /= 0 .and. n == 500000000 .and. all(several == int4), "a refused call")
