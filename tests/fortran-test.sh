@@ -79,6 +79,7 @@ program() {
 
 # Programs compiled for another library, over the Fortran procedures of its interface.
 old() {
+    "${CC:-cc}" -c "$root/tests/fortran/old/ignored.c" -o ignored.o
     for face in "MPICH libmpichfort.so.12 libmpi.so.12 program" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 program" \
         "OPENMPI libmpi_usempif08.so.40 libmpi.so.40 openmpi_f08" "MPICH libmpichfort.so.12 libmpi.so.12 constants" \
         "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 constants" "ABI libmpifort_abi.so.1 libmpi_abi.so.1 constants"; do
@@ -91,8 +92,8 @@ old() {
         case $fc in *gfortran*) also="-w -fallow-argument-mismatch" ;; *) also=-w ;; esac
         [ "$1" != ABI ] || also="$also -I$prefix_of_test/include"
         # shellcheck disable=SC2086
-        if ! "$fc" -cpp -D"$1" $also "$root/tests/fortran/old/$4.f90" -o program -L"$prefix_of_test/lib" -l:"$2" \
-            -l:"$3" -Wl,-rpath,"$prefix_of_test/lib" > log 2>&1; then
+        if ! "$fc" -cpp -D"$1" $also "$root/tests/fortran/old/$4.f90" ignored.o -o program \
+            -L"$prefix_of_test/lib" -l:"$2" -l:"$3" -Wl,-rpath,"$prefix_of_test/lib" > log 2>&1; then
             fail "$4 for $1, $fc: does not compile"
             continue
         fi

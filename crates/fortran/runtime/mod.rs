@@ -40,6 +40,38 @@ pub fn find(name: &std::ffi::CStr) -> P {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
+/// Tells C where Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE lie (MPI 5.0 section 19.3.5). The variables are
+/// those of a library that is `ours`, or the program's copies of them, but not those of another MPI library.
+pub fn tell_ignored(one: P, many: P, ours: impl Fn(&str) -> bool) {
+    let variables = [
+        (c"MPI_F_STATUS_IGNORE", one),
+        (c"MPI_F08_STATUS_IGNORE", one),
+        (c"MPI_F_STATUSES_IGNORE", many),
+        (c"MPI_F08_STATUSES_IGNORE", many),
+    ];
+    for (name, address) in variables {
+        let variable = find(name);
+        let library = object_of(variable).unwrap_or_default();
+        if !variable.is_null() && (ours(&library) || !library.starts_with("libmpi")) {
+            // SAFETY: a pointer that is there to be set at load.
+            unsafe { put(variable, address) }
+        }
+    }
+}
+
+/// The file name of the program or library that an address is in.
+fn object_of(address: P) -> Option<String> {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the call writes into `info`, and names end with a null.
+    let path = unsafe {
+        if libc::dladdr(address, info.as_mut_ptr()) == 0 || info.assume_init_ref().dli_fname.is_null() {
+            return None;
+        }
+        std::ffi::CStr::from_ptr(info.assume_init_ref().dli_fname)
+    };
+    path.to_str().ok()?.rsplit('/').next().map(String::from)
+}
+
 /// True for MPI_CONVERSION_FN_NULL, by the address that the program knows it by.
 pub fn is_conversion_null(function: P) -> bool {
     const NAMES: [&std::ffi::CStr; 4] = [

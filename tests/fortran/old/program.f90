@@ -3,25 +3,26 @@
 program old
   implicit none
 #ifdef OPENMPI
-  integer, parameter :: world = 0, int4 = 7, sum = 3, size_of_status = 6, returns = 2, tag_ub = 0
+  integer, parameter :: world = 0, self = 1, int4 = 7, sum = 3, size_of_status = 6, returns = 2, tag_ub = 0
   integer, parameter :: source_at = 1, tag_at = 2
   integer :: bottom, in_place, status_ignore(6)
   common /mpi_fortran_bottom/ bottom
   common /mpi_fortran_in_place/ in_place
   common /mpi_fortran_status_ignore/ status_ignore
 #else
-  integer, parameter :: world = 1140850688, int4 = 1275069467, sum = 1476395011, size_of_status = 5
+  integer, parameter :: world = 1140850688, self = 1140850689, int4 = 1275069467, sum = 1476395011, size_of_status = 5
   integer, parameter :: returns = 1409286145, tag_ub = 1681915906, source_at = 3, tag_at = 4
   integer :: bottom, in_place, status_ignore(5)
   common /mpipriv1/ bottom, in_place, status_ignore
 #endif
   integer :: rank, ranks, ierr, value, got, status(size_of_status), request, comm, op, class, n, handler, errors, key
   integer(kind=8) :: attribute
-  integer :: handled
+  integer :: handled, several(2)
   common /seen/ handled
   logical :: flag
   double precision :: before, after
   double precision, external :: MPI_Wtime, MPI_Wtick
+  integer, external :: is_ignored
   integer(kind=8), external :: MPI_Aint_add, MPI_Aint_diff
   integer(kind=8) :: place, next
   character(len=40) :: name
@@ -52,6 +53,7 @@ program old
   call MPI_Get_count(status, int4, n, ierr)
   call expect(n == 1, "a count")
   call MPI_Sendrecv(rank, 1, int4, rank, 6, got, 1, int4, rank, 6, world, status_ignore, ierr)
+  call expect(is_ignored(status_ignore) == 1 .and. is_ignored(status) == 0, "C knows MPI_STATUS_IGNORE")
   call MPI_Op_create(larger, .true., op, ierr)
   call MPI_Allreduce(rank, got, 1, int4, op, world, ierr)
   call expect(got == ranks - 1, "an operation")
@@ -63,6 +65,18 @@ program old
   call MPI_Error_class(ierr, class, n)
   call expect(handled == comm .and. class == 6, "an error handler")
   call MPI_Comm_set_errhandler(comm, returns, ierr)
+  ! A completion that fails is one; what is refused sets nothing.
+  several = int4
+  flag = .false.
+  n = -7
+  call MPI_Irecv(got, 1, int4, rank, 9, comm, request, ierr)
+  call MPI_Send(several, 2, int4, rank, 9, comm, ierr)
+  call MPI_Testany(1, request, n, flag, status, ierr)
+  call expect(ierr /= 0 .and. flag .and. n == 1, "a completion that fails")
+  call MPI_Comm_set_errhandler(self, returns, ierr)
+  n = 500000000
+  call MPI_Waitsome(-1, request, n, several, status, ierr)
+  call expect(ierr /= 0 .and. n == 500000000 .and. all(several == int4), "a refused call")
   call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, 0_8, ierr)
   call MPI_Comm_set_attr(comm, key, 12345678901_8, ierr)
   call MPI_Comm_get_attr(comm, key, attribute, flag, ierr)

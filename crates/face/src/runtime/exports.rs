@@ -1,12 +1,10 @@
 //! Functions that the libraries of both old interfaces export beside those of the standard, as macros that a face uses in
 //! the module of its functions.
 
-/// An address that headers declare as an object.
-#[repr(transparent)]
-pub struct Address(pub *const std::ffi::c_int);
+pub use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-// SAFETY: what is there is never read nor written.
-unsafe impl Sync for Address {}
+/// A pointer that headers declare as a variable. The library of the Fortran procedures sets it at load.
+pub type Address = AtomicPtr<std::ffi::c_int>;
 
 /// What MPI-3.0 removed (MPI 2.2 sections 2.6.1 and 15): the same as functions that remained, but for some names of
 /// parameters; and the statuses of Fortran, which have the layout of C's in both interfaces.
@@ -59,7 +57,7 @@ macro_rules! old_functions {
                 $crate::status::copy::<F>(status, fortran)
             }
             MPI_Status_f2c PMPI_Status_f2c(fortran: Ptr, status: Ptr) {
-                if fortran == MPI_F_STATUS_IGNORE.0 as Ptr { return F::ERR_ARG; }
+                if fortran == MPI_F_STATUS_IGNORE.load($crate::exports::Relaxed).cast() { return F::ERR_ARG; }
                 $crate::status::copy::<F>(fortran, status)
             }
             MPI_Status_c2f08 PMPI_Status_c2f08(status: Ptr, fortran: Ptr) {
@@ -76,20 +74,20 @@ macro_rules! old_functions {
             }
             MPIX_Query_cuda_support PMPIX_Query_cuda_support() { 0 }
         }
-        /// Statuses that Fortran ignores: addresses that no status has.
+        /// Statuses that Fortran ignores: until the Fortran procedures are loaded, addresses that no status has.
         static IGNORED: [c_int; 8] = [0; 8];
         #[unsafe(no_mangle)]
         pub static MPI_F_STATUS_IGNORE: $crate::exports::Address =
-            $crate::exports::Address((&raw const IGNORED).cast());
+            $crate::exports::Address::new((&raw const IGNORED).cast_mut().cast());
         #[unsafe(no_mangle)]
         pub static MPI_F_STATUSES_IGNORE: $crate::exports::Address =
-            $crate::exports::Address((&raw const IGNORED).cast());
+            $crate::exports::Address::new((&raw const IGNORED).cast_mut().cast());
         #[unsafe(no_mangle)]
         pub static MPI_F08_STATUS_IGNORE: $crate::exports::Address =
-            $crate::exports::Address((&raw const IGNORED).cast());
+            $crate::exports::Address::new((&raw const IGNORED).cast_mut().cast());
         #[unsafe(no_mangle)]
         pub static MPI_F08_STATUSES_IGNORE: $crate::exports::Address =
-            $crate::exports::Address((&raw const IGNORED).cast());
+            $crate::exports::Address::new((&raw const IGNORED).cast_mut().cast());
         $crate::fortran_handles! {
             MPI_Comm_c2f PMPI_Comm_c2f MPI_Comm_f2c PMPI_Comm_f2c Comm
             MPI_Group_c2f PMPI_Group_c2f MPI_Group_f2c PMPI_Group_f2c Group

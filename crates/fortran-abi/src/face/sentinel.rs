@@ -1,7 +1,7 @@
 //! Addresses with a meaning: MPI_BOTTOM and its like are variables of the program's, in one COMMON block, which this
 //! library defines too. C has other values for them.
 
-use crate::runtime::{P, find, null, put};
+use crate::runtime::{P, find, null, put, tell_ignored};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -47,25 +47,9 @@ pub fn learn() {
     let found = others.iter().map(|name| find(name) as usize).find(|&address| address != 0);
     let base = found.unwrap_or(own);
     BASE.store(base, Relaxed);
-    tell(base);
-}
-
-/// Tells C where Fortran's constants for statuses lie, if the C library asks for that (section 19.3.5).
-fn tell(base: usize) {
+    let at = |offset: usize| (base + offset) as P;
     let (one, many) = (std::mem::offset_of!(Block, status_ignore), std::mem::offset_of!(Block, statuses_ignore));
-    let variables = [
-        (c"MPI_F_STATUS_IGNORE", one),
-        (c"MPI_F08_STATUS_IGNORE", one),
-        (c"MPI_F_STATUSES_IGNORE", many),
-        (c"MPI_F08_STATUSES_IGNORE", many),
-    ];
-    for (name, offset) in variables {
-        let variable = find(name);
-        if !variable.is_null() {
-            // SAFETY: a pointer of the C library's that is there to be set.
-            unsafe { put(variable, base + offset) }
-        }
-    }
+    tell_ignored(at(one), at(many), |library| library.starts_with("libmpi_abi."));
 }
 
 /// The offset in the block, or more than it has.

@@ -3,7 +3,7 @@
 
 #![allow(non_upper_case_globals)]
 
-use crate::runtime::{P, find, null, put};
+use crate::runtime::{P, find, null, put, tell_ignored};
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -17,6 +17,8 @@ macro_rules! blocks {
         /// Finds the blocks: those of the program come before this library's.
         pub extern "C" fn learn() {
             $( $block.address.store(find($block.name) as usize, Relaxed); )*
+            let at = |block: &Block| block.address.load(Relaxed) as P;
+            tell_ignored(at(&STATUS_IGNORE), at(&STATUSES_IGNORE), |library| library.starts_with("libmpi."));
         }
     };
 }
