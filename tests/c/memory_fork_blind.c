@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     memset(memory[0], 3, BYTES);
     memset(memory[1], 3, BYTES);
     /* Until it is promoted. */
-    for (int turn = 0; turn < 4000; turn++)
+    for (int turn = 0; turn < 400; turn++)
         for (int half = 0; half < 2; half++) {
             if (half == rank)
                 MPI_Send(memory[1], BYTES, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD);

@@ -82,7 +82,7 @@ static int read_fixed(char *buffer)
 /* As often as it takes until memory is promoted. */
 static void exchange(char *to, char *from)
 {
-    for (int turn = 0; turn < 4000; turn++)
+    for (int turn = 0; turn < 400; turn++)
         for (int half = 0; half < 2; half++) {
             if (half == rank)
                 MPI_Send(from, BYTES, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD);

@@ -71,15 +71,20 @@ impl Kept {
     }
 }
 
-/// Whether a copy of that many bytes can be made now.
+/// Whether a copy of that many bytes can be made now. A process that has never seen /proc knows of no cgroup: its fork counts on what the
+/// machine has.
 pub fn for_copy(bytes: u64, kept: &Kept) -> bool {
-    has(bytes + bytes / 8, kept)
+    let needed = bytes + bytes / 8;
+    free(kept) >= needed && in_groups(needed, kept).unwrap_or(true)
 }
 
-/// Whether the machine and the cgroups of this process have so many bytes.
+/// Whether the machine and the cgroups of this process have so many bytes. What is not known counts as no.
 pub fn has(needed: u64, kept: &Kept) -> bool {
-    let in_groups = groups(kept).map(|groups| groups.iter().all(|group| group.has(needed, kept)));
-    free(kept) >= needed && in_groups.unwrap_or(false)
+    free(kept) >= needed && in_groups(needed, kept).unwrap_or(false)
+}
+
+fn in_groups(needed: u64, kept: &Kept) -> Option<bool> {
+    Some(groups(kept)?.iter().all(|group| group.has(needed, kept)))
 }
 
 /// `MemAvailable`, in bytes; where nobody says that, what is free, which is less.
