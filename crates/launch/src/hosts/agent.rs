@@ -104,7 +104,8 @@ pub(super) fn call(callers: &str) -> std::io::Result<TcpStream> {
 }
 
 fn serve(part: Part, socket: TcpStream) -> i32 {
-    let Part { job_id, host, node, nodes, mut options, counts, below: _ } = part;
+    let numbers = part.ranks();
+    let Part { job_id, host, node: _, nodes, mut options, counts, below: _ } = part;
     for (name, value) in std::mem::take(&mut options.env) {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(name, value) };
@@ -113,7 +114,7 @@ fn serve(part: Part, socket: TcpStream) -> i32 {
     prepare(&socket);
     let uplink = Uplink::new(socket, host);
     let plan = match plan(&options, &counts) {
-        Ok(plan) => Plan { numbers: nodes.members(node), nodes, simulated: false, job_id, ..plan },
+        Ok(plan) => Plan { numbers, nodes, simulated: false, job_id, ..plan },
         Err((code, text)) => {
             uplink.failed(code, &format!("{text} (host {})", uplink.host));
             uplink.done(code);
