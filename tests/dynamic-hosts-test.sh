@@ -40,6 +40,8 @@ check "a host without processes of the job" 0 "^not spawned: MPI_ERR_SPAWN" \
 check "a manager's workers go to the other hosts" 0 "^4 on -: $b $b $c $c\$" on --hosts "$a:1,$b:2,$c:2" -n 1 "$work/late" 4 -
 check "and meet it" 0 "^5 processes have met" on --hosts "$a:1,$b:2,$c:2" -n 1 "$work/meet" spawn 4
 check "all of its room is used" 0 "^5 on -: $a $a $b $b $c\$" on --hosts "$a:3,$b:2,$c:1" -n 1 "$work/late" 5 -
+also "and told to the manager" "in a universe of 6\$"
+check "the number that the user says is told" 0 "in a universe of 9\$" on --usize 9 --hosts "$a:3,$b:2" -n 1 "$work/late"
 check "a host that is named" 0 "^2 on $b: $b $b\$" on --hosts "$hosts" -n 1 "$work/late" 2 "$b"
 check "again and again, on one host after the other" 0 "^1 on $c: $c\$" \
     on --hosts "$hosts" -n 1 "$work/late" 1 "$b" 2 "$b" 1 "$c"

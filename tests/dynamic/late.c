@@ -58,7 +58,9 @@ int main(int argc, char **argv)
         worker(parent);
     }
     for (int i = 1; parent == MPI_COMM_NULL && i + 1 < argc; i += 2) call(argv[0], atoi(argv[i]), argv[i + 1]);
-    if (parent == MPI_COMM_NULL) printf("the manager goes on\n");
+    int *universe, flag;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &universe, &flag);
+    if (parent == MPI_COMM_NULL) printf("the manager goes on, in a universe of %d\n", flag ? *universe : 0);
     MPI_Finalize();
     return 0;
 }

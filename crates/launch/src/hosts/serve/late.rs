@@ -33,6 +33,12 @@ impl Server<'_> {
         self.shares[number].ranks == 0
     }
 
+    /// How many processes all hosts have room for, if that is said of all; the ranks, if those are more.
+    pub(super) fn room_of_all(&self) -> Option<u32> {
+        let room: Option<u32> = self.slots.iter().copied().sum();
+        room.map(|room| room.max(self.nodes.size()))
+    }
+
     /// Whether processes can be started on that host: by its agent, or by one that is started for that.
     pub(in super::super) fn can_start_on(&self, number: usize) -> bool {
         let agent = &self.agents[number];

@@ -125,6 +125,7 @@ impl Server<'_> {
         let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
         let env = own.chain(self.options.env.iter().cloned()).collect();
         let Options { universe, report_bindings, exit_codes, verbose, no_library_path, .. } = *self.options;
+        let universe = universe.or_else(|| self.room_of_all());
         let streams = self.options.streams.clone();
         // Whether there is room for all has been seen to.
         let policy = Policy { no_oversubscribe: false, ..self.options.policy.clone() };
