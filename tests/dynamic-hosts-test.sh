@@ -11,6 +11,7 @@ net=10.$((150 + $$ % 50)).$(($$ / 50 % 250))
 . "$here/hosts/three.sh"
 
 "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/meet" "$here/dynamic/meet.c"
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/late" "$here/dynamic/late.c"
 # Two jobs at a time: `pair HOSTS-N ARGUMENTS HOSTS-N ARGUMENTS`. The log is that of both; the exit code that of the first.
 pair() {
     # Splitting at blanks is meant.
@@ -25,6 +26,8 @@ pair() {
     return "$first"
 }
 a=${name}a b=${name}b c=${name}c
+# also WHAT PATTERN: a line of what the last check ran matches.
+also() { if grep -q -e "$2" "$work/log"; then ok "$1"; else fail "$1" "no line with: $2"; fi; }
 
 check "spawn goes to all hosts" 0 "^child [0-3] is on $c" on --hosts "$hosts" -n 3 "$work/meet" spawn 4
 check "parents and children of three hosts meet" 0 "^7 processes have met" on --hosts "$hosts" -n 3 "$work/meet" spawn 4
@@ -33,6 +36,25 @@ check "spawn on a host that is named" 0 "^child 0 is on $b" on --hosts "$a,$b" -
 check "spawn from one host to another" 0 "^3 processes have met" on --hosts "$a,$b" -n 2 "$work/meet" spawn 1 "$b"
 check "a host without processes of the job" 0 "^not spawned: MPI_ERR_SPAWN" \
     on --hosts "$a,$b" -n 2 "$work/meet" spawn 1 nobody
+# Hosts of the list on which nothing runs at first.
+check "a manager's workers go to the other hosts" 0 "^4 on -: $b $b $c $c\$" on --hosts "$a:1,$b:2,$c:2" -n 1 "$work/late" 4 -
+check "and meet it" 0 "^5 processes have met" on --hosts "$a:1,$b:2,$c:2" -n 1 "$work/meet" spawn 4
+check "all of its room is used" 0 "^5 on -: $a $a $b $b $c\$" on --hosts "$a:3,$b:2,$c:1" -n 1 "$work/late" 5 -
+also "and told to the manager" "in a universe of 6\$"
+check "the number that the user says is told" 0 "in a universe of 9\$" on --usize 9 --hosts "$a:3,$b:2" -n 1 "$work/late"
+check "a host that is named" 0 "^2 on $b: $b $b\$" on --hosts "$hosts" -n 1 "$work/late" 2 "$b"
+check "again and again, on one host after the other" 0 "^1 on $c: $c\$" \
+    on --hosts "$hosts" -n 1 "$work/late" 1 "$b" 2 "$b" 1 "$c"
+also "and the manager ends well" "^the manager goes on"
+check "with the number that the program says" 0 "^3 on $b:1,$c:2: $b $c $c\$" \
+    on --hosts "$hosts" -n 1 "$work/late" 3 "$b:1,$c:2"
+check "workers start processes on the manager's host" 0 "^1 on $a: $a\$" \
+    on --hosts "$hosts" -n 1 -x "BACK=$a" "$work/late" 1 "$b"
+check "a host where no agent starts" 0 "^1 on nowhere: not spawned\$" \
+    on --hosts "$a,nowhere,$c" -n 1 "$work/late" 1 nowhere 1 "$c" 1 nowhere
+also "is no end of the job" "^1 on $c: $c\$"
+also "which ends well" "^the manager goes on"
+
 check "two jobs on different hosts, by a port" 0 "^2 processes have met" \
     pair "$a -n 1" "accept @$work/p1" "$b -n 1" "connect @$work/p1"
 check "two jobs with different sets of hosts" 0 "^5 processes have met" \

@@ -112,6 +112,9 @@ int main(int argc, char **argv)
     FAILS(MPI_ERR_INFO_VALUE,
           MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
     OK(MPI_Info_delete(info, "file"));
+    /* The working directory under the name that MPICH has for it too. */
+    OK(MPI_Info_set(info, "wd", "/"));
+    CHECK(children(program, info) == 1);
     OK(MPI_Info_set(info, "arch", "pdp11"));
     FAILS(MPI_ERR_SPAWN, MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE));
     OK(MPI_Info_free(&info));

@@ -91,6 +91,8 @@ int main(int argc, char **argv)
     TOLD(1, MPI_ERR_INFO, MPI_Session_init(freed, sessions, &none));
     CHECK(told_session == MPI_SESSION_NULL && none == MPI_SESSION_NULL);
 
+    TOLD(0, MPI_ERR_OTHER, MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "tag", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+
     OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
     OK(MPI_Comm_create_errhandler(of_comm, &own));
     communicators(session, MPI_ERRORS_RETURN, 0);

@@ -127,8 +127,11 @@ impl Entry<'_> {
         if self.function.any_time {
             out.push_str("    let _lock = enter_any_time();\n");
         } else {
-            let _ =
-                writeln!(out, "    let Some(_lock) = enter(\"{name}\") else {{ return face::outside(\"{name}\") }};");
+            let outside = match self.makes() {
+                Some(_) => format!("face::outside_of({}, \"{name}\")", self.scope()),
+                None => format!("face::outside(\"{name}\")"),
+            };
+            let _ = writeln!(out, "    let Some(_lock) = enter(\"{name}\") else {{ return {outside} }};");
         }
         out.push_str("    let call = || -> Result<()> {\n");
         out.push_str("        // SAFETY: the caller gives what MPI asks for.\n        unsafe {\n");
@@ -227,17 +230,22 @@ impl Entry<'_> {
         })
     }
 
+    /// What a call makes that got the error handler for it.
+    fn makes(&self) -> Option<&'static str> {
+        let has = |name: &str| self.params().any(|(_, kind)| kind.name == name);
+        let gets = self.scoped().is_none() && has("errhandler");
+        gets.then(|| if has("session-out") { "session" } else { "comm" })
+    }
+
     fn scope(&self) -> String {
         if self.params().any(|(_, kind)| kind.name == "filename") {
             return "Scope::NoFile".into();
         }
         match self.scoped() {
-            // A call that makes an object and got its error handler.
-            None if self.params().any(|(_, kind)| kind.name == "errhandler") => {
-                let made = if self.params().any(|(_, kind)| kind.name == "session-out") { "session" } else { "comm" };
-                format!("scope::unmade_{made}(face::errhandler({}))", self.first("errhandler"))
-            }
-            None => "Scope::None".into(),
+            None => match self.makes() {
+                Some(made) => format!("scope::unmade_{made}(face::errhandler({}))", self.first("errhandler")),
+                None => "Scope::None".into(),
+            },
             Some((p, what, false)) => {
                 format!("scope::{what}(face::{what}({}))", p.name)
             }

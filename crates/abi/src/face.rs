@@ -109,7 +109,13 @@ pub fn failed(scope: Scope, function: &str, error: Box<Error>) -> c_int {
 /// A call before initialization or after finalization (MPI 5.0 section 11.4).
 #[cold]
 pub fn outside(function: &str) -> c_int {
+    outside_of(Scope::None, function)
+}
+
+/// The same for a call that got the error handler of what it was to make.
+#[cold]
+pub fn outside_of(scope: Scope, function: &str) -> c_int {
     let message = "MPI is not initialized, or already finalized: call it between MPI_Init (or \
                    MPI_Session_init) and MPI_Finalize (or MPI_Session_finalize)";
-    failed(Scope::None, function, Error::new(MPI_ERR_OTHER, message))
+    failed(scope, function, Error::new(MPI_ERR_OTHER, message))
 }

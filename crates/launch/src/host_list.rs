@@ -135,6 +135,17 @@ pub fn slots(blocks: &[Block], shares: &[Share], most: Option<u32>) -> Vec<Optio
     shares.iter().map(said).collect()
 }
 
+/// The hosts that are named and have no ranks, in their order.
+pub fn without_ranks(blocks: &[Block], shares: &[Share]) -> Vec<Share> {
+    let mut others: Vec<Share> = Vec::new();
+    for host in blocks.iter().flat_map(|block| &block.hosts) {
+        if !shares.iter().chain(&others).any(|share| share.name == host.name) {
+            others.push(Share { name: host.name.clone(), ranks: 0 });
+        }
+    }
+    others
+}
+
 /// The blocks, if some are for other machines. Those without hosts are for this one then.
 pub fn beyond_this_machine(mut blocks: Vec<Block>) -> Vec<Block> {
     let mut all = blocks.iter().flat_map(|block| &block.hosts);
@@ -232,6 +243,15 @@ mod tests {
         assert_eq!(beyond_this_machine(vec![block("", 1), block("::1,localhost", 2)]), []);
         let mixed = beyond_this_machine(vec![block("", 1), block("localhost,a", 2), block("a,b", 2)]);
         assert_eq!(laid_out(&mixed, None, &Policy::default()), named(&[("localhost", 2), ("a", 2), ("b", 1)]));
+    }
+
+    #[test]
+    fn hosts_without_ranks_are_found() {
+        let block = |text: &str, ranks| Block { hosts: hosts(text), ranks };
+        let shares = [Share { name: "b".into(), ranks: 2 }];
+        let others = without_ranks(&[block("a:2,b", 1), block("c,a", 1)], &shares);
+        assert_eq!(others, [Share { name: "a".into(), ranks: 0 }, Share { name: "c".into(), ranks: 0 }]);
+        assert_eq!(slots(&[block("a:2,b", 1)], &others, Some(7)), [Some(2), Some(7)]);
     }
 
     #[test]

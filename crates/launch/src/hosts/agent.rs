@@ -92,7 +92,8 @@ fn close_input() {
 }
 
 fn serve(part: Part, line: Line) -> i32 {
-    let Part { job_id, host, node, nodes, mut options, counts, below: _ } = part;
+    let numbers = part.ranks();
+    let Part { job_id, host, node: _, nodes, mut options, counts, below: _ } = part;
     for (name, value) in std::mem::take(&mut options.env) {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(name, value) };
@@ -101,7 +102,7 @@ fn serve(part: Part, line: Line) -> i32 {
     line.prepare();
     let uplink = Uplink::new(line, host);
     let plan = match plan(&options, &counts) {
-        Ok(plan) => Plan { numbers: nodes.members(node), nodes, simulated: false, job_id, ..plan },
+        Ok(plan) => Plan { numbers, nodes, simulated: false, job_id, ..plan },
         Err((code, text)) => {
             uplink.failed(code, &format!("{text} (host {})", uplink.host));
             uplink.done(code);

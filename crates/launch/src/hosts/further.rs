@@ -1,5 +1,6 @@
 //! Further processes of a job on several hosts: the agent of the rank that asks passes the orders on to the mpiexec of all
-//! hosts, which divides them; all agents that get a share start it, and tell.
+//! hosts, which divides them; all agents that get a share start it, and tell. A host of the user's list that has no agent yet
+//! gets one for that.
 
 use tern_pmi::{Nodes, Orders, addresses};
 
@@ -53,6 +54,7 @@ impl Server<'_> {
             return Err((0, "the job is about to end".to_owned()));
         }
         let mut agents: Vec<u32> = Vec::new();
+        let mut commands: Vec<u32> = Vec::new();
         for (at, order) in (0..).zip(&orders.commands) {
             let mut rooms = self.rooms(order.host.as_deref()).map_err(|why| (at, why))?;
             let before: Vec<i64> = rooms.iter().map(|room| room.free).collect();
@@ -61,6 +63,13 @@ impl Server<'_> {
                 let count = (before - room.free) as u32;
                 self.agents[room.agent].spawned += count;
                 agents.extend((0..count).map(|_| room.agent as u32));
+            }
+            commands.resize(agents.len(), at);
+        }
+        for (&agent, &command) in agents.iter().zip(&commands) {
+            if self.agents[agent as usize].socket.is_none() {
+                let woken = self.wake(agent as usize).map_err(|why| (command, why));
+                woken.inspect_err(|_| self.give_room_back(&agents))?;
             }
         }
         let nodes = Nodes::of_numbers(&agents).ok_or((0, "no process is asked for".to_owned()))?;
@@ -71,8 +80,7 @@ impl Server<'_> {
         let world = 1 + self.further.len() as u32;
         for (node, &number) in (0..).zip(&by_node) {
             let order = Order { world, node, nodes: nodes.clone(), orders: bytes.clone() };
-            self.agents[number].orders += 1;
-            self.tell_agent(number, &Down::Spawn(order.encode()));
+            self.give(number, world, order.encode());
         }
         let left = by_node.len();
         let addresses = by_node.iter().map(|_| None).collect();
@@ -80,9 +88,17 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// The hosts that `wanted` names (`a,b:2`), or all; those whose agent is there.
+    /// Processes on these hosts are not started after all.
+    fn give_room_back(&mut self, agents: &[u32]) {
+        for &agent in agents {
+            let spawned = &mut self.agents[agent as usize].spawned;
+            *spawned = spawned.saturating_sub(1);
+        }
+    }
+
+    /// The hosts that `wanted` names (`a,b:2`), or all; those whose agent is there or can be started.
     fn rooms(&self, wanted: Option<&std::ffi::OsStr>) -> Result<Vec<Room>, String> {
-        let there = |agent: usize| self.agents[agent].socket.is_some();
+        let there = |agent: usize| self.can_start_on(agent);
         let room = |agent: usize, slots: Option<u32>| {
             let own = self.slots.get(agent).copied().flatten().unwrap_or(self.shares[agent].ranks);
             let used = self.shares[agent].ranks + self.agents[agent].spawned;
@@ -100,7 +116,7 @@ impl Server<'_> {
             let found = (0..self.agents.len()).find(is).filter(|&agent| there(agent));
             let agent = found.ok_or_else(|| {
                 let all: Vec<&str> = self.agents.iter().map(|agent| agent.name()).collect();
-                format!("host {} has no processes of this job; it runs on {}", host.name, all.join(", "))
+                format!("host {} is not one of this job, which has {}", host.name, all.join(", "))
             })?;
             rooms.push(room(agent, host.slots));
         }
@@ -121,11 +137,14 @@ impl Server<'_> {
             return;
         }
         let (agent, rank) = further.asked;
-        let (size, agents) = (further.nodes.size(), further.agents.clone());
+        let (nodes, agents) = (further.nodes.clone(), further.agents.clone());
+        let size = nodes.size();
         match further.failed.clone() {
             None => self.answer(agent, rank, size as i32, ""),
             Some((command, why)) => {
                 agents.iter().for_each(|&agent| self.tell_agent(agent, &Down::Recall(world)));
+                let by_rank: Vec<u32> = (0..size).map(|rank| agents[nodes.of(rank) as usize] as u32).collect();
+                self.give_room_back(&by_rank);
                 self.answer(agent, rank, -1 - command as i32, &why);
             }
         }

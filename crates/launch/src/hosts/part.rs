@@ -16,7 +16,7 @@ pub struct Part {
     pub job_id: u64,
     /// The host, as the user calls it.
     pub host: String,
-    /// Its number, and the ranks of all.
+    /// Its number, and the ranks of all. A host that has none of them has a number above those of all nodes.
     pub node: u32,
     pub nodes: Nodes,
     /// The job with only the ranks of this host: programs may have none. No time limit.
@@ -49,6 +49,11 @@ fn read_pairs(input: &mut Reader<'_>) -> Option<Pairs> {
 }
 
 impl Part {
+    /// The ranks of this host.
+    pub fn ranks(&self) -> Vec<u32> {
+        if self.node < self.nodes.count() { self.nodes.members(self.node) } else { Vec::new() }
+    }
+
     /// All of it as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
@@ -141,15 +146,8 @@ impl Part {
             no_library_path,
             ..Options::default()
         };
-        (node < nodes.count() && nodes.members(node).len() as u64 == here).then_some(Part {
-            job_id,
-            host,
-            node,
-            nodes,
-            options,
-            counts,
-            below,
-        })
+        let part = Part { job_id, host, node, nodes, options, counts, below };
+        (part.ranks().len() as u64 == here).then_some(part)
     }
 }
 
@@ -202,6 +200,11 @@ mod tests {
             assert_eq!(Part::decode(&bytes[..cut]), None, "{cut}");
         }
         assert_eq!(Part::decode(&bytes), Some(part()));
+        // A host without ranks.
+        let late =
+            Part { node: 3, options: Options { programs: Vec::new(), ..part().options }, counts: vec![], ..part() };
+        assert_eq!(Part::decode(&late.encode()), Some(late));
+        assert_eq!(Part::decode(&Part { node: 3, ..part() }.encode()), None);
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! The mpiexec of a job on several hosts: starts an agent on each and brings them together.
 
+mod late;
 mod listen;
 mod root;
 mod start;
@@ -70,6 +71,8 @@ pub(super) struct Agent {
     pub(super) orders: u32,
     /// After how many orders it has said that it has no ranks that run.
     pub(super) idle_after: Option<u32>,
+    /// Orders that it gets when it has come, and the worlds that they are for.
+    waiting: Vec<(u32, Vec<u8>)>,
 }
 
 impl Agent {
@@ -92,6 +95,7 @@ impl Agent {
             spawned: 0,
             orders: 0,
             idle_after: None,
+            waiting: Vec::new(),
         }
     }
 
@@ -128,13 +132,16 @@ pub(super) struct Server<'a> {
     pub(super) stall: Option<Gathering>,
     /// Agents come by themselves: they are keepers of nodes, and no children of this process.
     awaited: bool,
+    /// What starts further agents.
+    starting: Option<late::Starting>,
 }
 
 /// Runs a job on the hosts of `layout`; gives its exit code. `mask` is the signal mask for what is started.
 pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: OwnedFd) -> i32 {
     descendants::adopt();
     tern_settings::load();
-    let Layout { shares, nodes } = layout;
+    let Layout { mut shares, nodes } = layout;
+    shares.extend(host_list::without_ranks(&options.blocks, &shares));
     let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
     let job_id = tern_pmi::new_job_id();
     let agents = Vec::new();
@@ -153,6 +160,7 @@ pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: Owne
         relays: Default::default(),
         stall: None,
         awaited: false,
+        starting: None,
     };
     let (tell, events) = channel();
     match server.begin(&tell, mask) {
@@ -239,6 +247,7 @@ impl Server<'_> {
         // One that comes once more has not had the answer to its first call.
         self.agents[number].socket = Some(line);
         self.agents[number].joined = true;
+        self.give_waiting(number);
     }
 
     fn told(&mut self, number: usize, told: Up) {
@@ -338,7 +347,10 @@ impl Server<'_> {
             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
         };
         let text = format!("the agent on host {} did not start: '{}' ended with {how}", agent.name, agent.shown);
-        self.fail(1, &text);
+        match self.is_late(number) {
+            true => self.not_woken(number, &text),
+            false => self.fail(1, &text),
+        }
     }
 
     /// What another agent has run to start that one has ended.

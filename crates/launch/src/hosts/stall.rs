@@ -29,7 +29,10 @@ impl Server<'_> {
     /// Asks all agents for what their ranks do, unless that is under way.
     pub(super) fn ask_hosts(&mut self, first: Option<u32>) {
         if self.stall.is_none() {
-            let hosts = self.agents.iter().map(|_| None).collect();
+            // Hosts without an agent, since they never had ranks, have nothing to tell.
+            let hosts = self.agents.iter().zip(&self.shares);
+            let hosts = hosts.map(|(agent, share)| (share.ranks == 0 && agent.socket.is_none()).then(Vec::new));
+            let hosts = hosts.collect();
             self.stall = Some(Gathering { until: Instant::now() + ANSWER, hosts, first });
             self.tell_all(&Down::Ask);
         }

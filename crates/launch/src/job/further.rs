@@ -20,7 +20,7 @@ fn only_here(order: &Order) -> Result<(), String> {
         None => Ok(()),
         Some(host) => {
             let host = host.name;
-            Err(format!("host {host} has no processes of this job, which runs on this machine only (mpiexec --hosts)"))
+            Err(format!("host {host} is not one of this job, which runs on this machine only (mpiexec --hosts)"))
         }
     }
 }

@@ -38,7 +38,7 @@ impl Hints {
         for placed in PLACED.into_iter().filter(|placed| key(placed).is_some()) {
             tern_settings::info!("the info key {placed} is ignored: processes go where most room is");
         }
-        let list = ["host", "hosts", "add-host"].into_iter().find_map(key).map(OsString::from);
+        let list = ["host", "hosts", "add-host", "hostlist"].into_iter().find_map(key).map(OsString::from);
         let host = match ["hostfile", "add-hostfile"].into_iter().find_map(key).filter(|_| list.is_none()) {
             Some(file) => Some(hosts_of(file)?),
             None => list,
@@ -51,7 +51,14 @@ impl Hints {
         let handler = key(INITIAL_HANDLER).map(error_handler).transpose()?;
         let settings = [(MEMORY_ALLOC_KINDS.name(), text(memory_kinds::KINDS)), (INITIAL_ERRHANDLER.name(), handler)];
         let settings = settings.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-        Ok(Hints { counts, wdir: text("wdir"), path: text("path"), host, arch: text("arch"), settings })
+        Ok(Hints {
+            counts,
+            wdir: text("wdir").or_else(|| text("wd")),
+            path: text("path"),
+            host,
+            arch: text("arch"),
+            settings,
+        })
     }
 }
 

@@ -37,7 +37,7 @@ pub fn check(request: &Request) -> Result<()> {
             Some(Request::Work(round)) if round.freeing == Freeing::Complete && !round.is_done() => {
                 err!(
                     MPI_ERR_REQUEST,
-                    "the partitioned operation is active and cannot be freed: mark all partitions as ready, and complete it with MPI_Wait first"
+                    "the partitioned operation is active and cannot be freed: make all partitions ready, then complete it with MPI_Wait"
                 )
             }
             _ => Ok(()),

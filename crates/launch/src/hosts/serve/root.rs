@@ -35,6 +35,7 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
         relays: Default::default(),
         stall: None,
         awaited: true,
+        starting: None,
     };
     match server.listen(begin.secret, &tell) {
         Ok(callers) => Begin::answer(&leader, Ok(&callers)),

@@ -10,7 +10,8 @@ use super::super::part::Part;
 use super::super::relay::relay;
 use super::super::starter::{Method, Numbered, Start};
 use super::super::tree::{self, Below};
-use super::{Agent, Event, Server};
+use super::late::Starting;
+use super::{Agent, Event, Server, Share};
 use crate::options::{Options, Program, Stdin};
 use crate::place::Policy;
 use crate::{input, say::say};
@@ -22,7 +23,11 @@ impl Server<'_> {
         let callers = self.listen(secret, tell)?;
         let method = Method::of(self.options);
         let mpiexec = std::env::current_exe().map_err(|error| format!("where mpiexec is: {error}"))?.into_os_string();
-        self.agents = self.shares.iter().map(|share| Agent::expected(share.name.clone())).collect();
+        let agent = |share: &Share| match share.ranks {
+            0 => Agent::dormant(share.name.clone()),
+            _ => Agent::expected(share.name.clone()),
+        };
+        self.agents = self.shares.iter().map(agent).collect();
         let (here, elsewhere) = self.first_and_further(&method);
         let mut starts = Method::Fork.starts(&mpiexec, &callers, &here);
         let first = self.divide(elsewhere, &method, &callers);
@@ -34,12 +39,14 @@ impl Server<'_> {
         if !inputs.is_empty() {
             input::copy(std::io::stdin(), inputs);
         }
+        self.starting = Some(Starting { secret, method, mpiexec, callers, tell: tell.clone(), mask });
         Ok(())
     }
 
-    /// The agents on this machine, and the others.
+    /// The agents on this machine, and the others; of hosts with ranks.
     fn first_and_further(&self, method: &Method) -> (Vec<Numbered>, Vec<Numbered>) {
-        let all = (0..).zip(&self.shares).map(|(number, share)| (number, share.name.clone()));
+        let with_ranks = (0..).zip(&self.shares).filter(|(_, share)| share.ranks > 0);
+        let all = with_ranks.map(|(number, share)| (number, share.name.clone()));
         all.partition(|(_, name)| *method != Method::Fork && tern_node::is_this_machine(name))
     }
 
@@ -74,7 +81,7 @@ impl Server<'_> {
     }
 
     /// Starts one agent, or several that one command starts.
-    fn start(
+    pub(super) fn start(
         &mut self, start: Start, secret: &Secret, tell: &Sender<Event>, mask: libc::sigset_t,
         inputs: &mut Vec<ChildStdin>,
     ) -> Result<(), String> {
@@ -104,11 +111,13 @@ impl Server<'_> {
 
     /// What the agent of host `number` has to do.
     pub(super) fn part(&self, number: usize) -> Part {
-        let here = self.nodes.members(number as u32);
+        let late = self.is_late(number);
+        let here = if late { Vec::new() } else { self.nodes.members(number as u32) };
         let directory = std::env::current_dir().ok().map(|directory| directory.into_os_string());
         let mut first = 0;
         let mut counts = Vec::new();
-        let programs = self.options.programs.iter().map(|program| {
+        // Where none of them is to run they need not be there.
+        let programs = self.options.programs.iter().filter(|_| !late).map(|program| {
             let all = first..first + program.count;
             first = all.end;
             counts.push(program.count);
@@ -119,14 +128,16 @@ impl Server<'_> {
         let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
         let env = own.chain(self.options.env.iter().cloned()).collect();
         let Options { universe, report_bindings, exit_codes, verbose, no_library_path, .. } = *self.options;
+        let universe = universe.or_else(|| self.room_of_all());
         let streams = self.options.streams.clone();
+        // Whether there is room for all has been seen to.
+        let policy = Policy { no_oversubscribe: false, ..self.options.policy.clone() };
         let options = Options {
             programs,
             env,
             streams,
             universe,
-            // Whether there is room for all has been seen to.
-            policy: Policy { no_oversubscribe: false, ..self.options.policy.clone() },
+            policy: if late { Policy::default() } else { policy },
             report_bindings,
             exit_codes,
             verbose,
