@@ -21,10 +21,10 @@ use std::io::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Abilities, Channel, Cut, Header, Lending, Payload, Sink};
+use tern_threads::Thread;
 
 /// Of no more connections each is read at each poll; of more the kernel is asked which have something.
 const FEW: usize = 4;
@@ -45,7 +45,7 @@ pub struct Tcp {
     /// Long messages go over several interfaces.
     together: bool,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
     /// Tells which connections have something.
     ready: Rc<OwnedFd>,
     connections: RefCell<HashMap<u32, Rc<Connection>>>,
@@ -394,7 +394,7 @@ impl Drop for Tcp {
         self.settle();
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            thread.join();
         }
         for connection in self.open.borrow().iter() {
             let _ = rustix::net::shutdown(connection.descriptor(), Shutdown::Write);
