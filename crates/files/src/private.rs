@@ -1,15 +1,13 @@
 //! A directory that only this user writes.
 
-use crate::{distrust, number, others_write, own_user};
+use crate::put::put;
+use crate::{distrust, others_write, own_user};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
-/// How often a name is sought that nothing has yet.
-const TRIES: u32 = 16;
 
 /// A directory that belongs to this process's user and that nobody else writes, held open.
 #[derive(Debug)]
@@ -39,29 +37,7 @@ impl Private {
         Private::at(&above, name, base.join(name))
     }
 
-    /// A new directory with a name of its own in the folder for temporary files.
-    pub fn temporary() -> io::Result<Private> {
-        let folder = std::env::temp_dir();
-        let above = open_directory(&folder, OFlags::empty())?;
-        for _ in 0..TRIES {
-            let name = format!("tern-{:016x}", number());
-            match rustix::fs::mkdirat(&above, name.as_str(), Mode::RWXU) {
-                Ok(()) => return Private::at(&above, &name, folder.join(name.as_str())),
-                Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-        Err(Errno::EXIST.into())
-    }
-
-    /// A directory that is there, as another process of this user has made it.
-    ///
-    /// Errors: as [`Private::open`].
-    pub fn find(path: &Path) -> io::Result<Private> {
-        Private::at(rustix::fs::CWD, path, path.into())
-    }
-
-    fn at(above: impl std::os::fd::AsFd, name: impl rustix::path::Arg, path: PathBuf) -> io::Result<Private> {
+    fn at(above: impl AsFd, name: impl rustix::path::Arg, path: PathBuf) -> io::Result<Private> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
         let directory = match rustix::fs::openat(above, name, flags, Mode::empty()) {
             Err(Errno::LOOP | Errno::NOTDIR) => {
@@ -91,13 +67,6 @@ impl Private {
         self.opened(name, OFlags::RDONLY)
     }
 
-    /// A file that is there, to be read and written.
-    ///
-    /// Errors: as [`Private::read`].
-    pub fn change(&self, name: &str) -> io::Result<File> {
-        self.opened(name, OFlags::RDWR)
-    }
-
     /// A new file; one of that name must not be there.
     pub fn create(&self, name: &str) -> io::Result<File> {
         self.opened(name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)
@@ -124,16 +93,7 @@ impl Private {
 
     /// Writes a file. A process that reads meanwhile sees all of the old or all of the new.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let new = format!("{name}.{:016x}.new", number());
-        let mut file = self.create(&new)?;
-        let written = file.write_all(bytes).and_then(|()| {
-            rustix::fs::renameat(&self.directory, new.as_str(), &self.directory, name)?;
-            Ok(())
-        });
-        if written.is_err() {
-            let _ = self.remove(&new);
-        }
-        written
+        put(self.directory.as_fd(), name.as_ref(), Mode::RUSR | Mode::WUSR, bytes)
     }
 
     /// The lock `name`, which one process holds until it drops the file. `None` where locks are not known.
@@ -151,11 +111,6 @@ impl Private {
     /// Removes a file from it.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.directory, name, AtFlags::empty())?)
-    }
-
-    /// Removes the directory, which must be empty.
-    pub fn remove_directory(self) -> io::Result<()> {
-        Ok(rustix::fs::rmdir(&self.path)?)
     }
 }
 

@@ -1,19 +1,16 @@
 //! The shared file pointer's word: one number that all processes of a file reach (MPI 5.0 section
 //! 14.4.4). It lies in the memory that the processes of a job share, in the first process's part.
-//! Processes of several jobs have a small file of their own for it, which has no name any more, and
-//! take turns by locking it.
+//! Processes of several jobs have a small file of their own for it, which has no name, and take turns by locking it.
 
 use crate::constants::*;
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::runtime::adi;
 use std::cell::Cell;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tern_adi::Proc;
-use tern_files::Private;
 use tern_io::Sharing;
 
 /// Bytes of a word: a cache line of its own.
@@ -148,47 +145,63 @@ fn allocate() -> Option<(*mut u8, u64)> {
     }
 }
 
-/// The name of the file in its directory.
-const NAME: &str = "pointer";
+/// The name of the file, for those who look: it has none in any directory, and goes when nobody has it open.
+const NAME: &str = "tern-pointer";
+/// How the kernel tells of it.
+const LINK: &str = "/memfd:tern-pointer";
 
-/// A file that all processes of `circle` have open, of eight zeros; `None` if one of them cannot have it. It has a
-/// directory of this user's for itself, so that no other user reaches it.
+/// A file that all processes of `circle` have open, of eight zeros; `None` if one of them cannot have it, as on another machine. The
+/// others find it among the open files of the first one.
 ///
 /// Errors: one of them is lost.
 async fn keep(circle: &Circle) -> Result<Option<tern_io::File>> {
     let made = if circle.me == 0 { make() } else { None };
-    let path = made.as_ref().map_or(Path::new(""), |(directory, _)| directory.path());
-    let told = circle.share(0, path.as_os_str().as_bytes().to_vec()).await;
+    let own = made.as_ref().map_or(Vec::new(), |(file, mark)| {
+        let place = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+        [&mark[..], place.as_bytes()].concat()
+    });
+    let told = circle.share(0, own).await;
     let mine = match &told {
         Err(_) => None,
-        Ok(path) if circle.me == 0 || path.is_empty() => made.as_ref().and_then(|(_, file)| file.try_clone().ok()),
-        Ok(path) => Private::find(Path::new(OsStr::from_bytes(path))).and_then(|found| found.change(NAME)).ok(),
+        Ok(_) if circle.me == 0 => made.as_ref().and_then(|(file, _)| file.try_clone().ok()),
+        Ok(told) => find(told),
     };
-    let mine = mine.map(|file| tern_io::File::of(file.into(), Path::new(NAME), true));
+    let mine = mine.map(|file| tern_io::File::of(file, Path::new(NAME), true));
     let mine = mine.filter(tern_io::File::has_locks);
     let missing = match told {
         Ok(_) => circle.any(mine.is_none()).await,
         Err(error) => Err(error),
     };
-    if let Some((directory, _)) = made {
-        // All have it open or do without. A name that stays would be a nuisance, no error.
-        let _ = directory.remove(NAME).and_then(|()| directory.remove_directory());
-    }
+    // All have it open or do without.
+    drop(made);
     let missing = missing?;
     Ok(mine.filter(|_| !missing))
 }
 
-/// A directory of its own with the file.
-fn make() -> Option<(Private, std::fs::File)> {
-    let directory = Private::temporary().ok()?;
-    match directory.create(NAME).and_then(|file| file.set_len(8).map(|()| file)) {
-        Ok(file) => Some((directory, file)),
-        Err(_) => {
-            let _ = directory.remove(NAME);
-            let _ = directory.remove_directory();
-            None
-        }
+/// Bytes by which the file is known: a process of that number on another machine may have such a file, too.
+const MARK: usize = 16;
+
+/// The file, with eight zeros and its mark.
+fn make() -> Option<(OwnedFd, [u8; MARK])> {
+    let mark: [u8; MARK] = tern_node::random().ok()?;
+    let file = rustix::fs::memfd_create(NAME, rustix::fs::MemfdFlags::CLOEXEC).ok()?;
+    let written = rustix::io::pwrite(&file, &[&[0; 8], &mark[..]].concat(), 0).ok()?;
+    (written == 8 + MARK).then_some((file, mark))
+}
+
+/// Opens it at the place that the first process has told.
+fn find(told: &[u8]) -> Option<OwnedFd> {
+    let (mark, place) = told.split_at_checked(MARK)?;
+    // Nothing else is opened: that might wait, or change something.
+    let link = rustix::fs::readlink(place, Vec::new()).ok()?;
+    if !link.to_bytes().starts_with(LINK.as_bytes()) {
+        return None;
     }
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+    let file = rustix::fs::open(place, flags, rustix::fs::Mode::empty()).ok()?;
+    let mut found = [0; MARK];
+    let read = rustix::io::pread(&file, &mut found, 8).ok()?;
+    (read == MARK && found == mark).then_some(file)
 }
 
 /// Replaces the number in the file by what `change` makes of it; returns what it was.
@@ -205,6 +218,23 @@ fn exchange(file: &tern_io::File, change: impl FnOnce(i64) -> i64) -> Result<i64
 mod tests {
     use super::*;
     use tern_io::Mode;
+
+    #[test]
+    fn the_file_is_found_by_its_mark() {
+        let (file, mark) = make().expect("a file");
+        let place = |file: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into_bytes();
+        let told = [&mark[..], &place(&file)].concat();
+        let found = find(&told).expect("it is there");
+        rustix::io::pwrite(&file, &7_i64.to_ne_bytes(), 0).expect("written");
+        let mut bytes = [0; 8];
+        rustix::io::pread(&found, &mut bytes, 0).expect("read");
+        assert_eq!(i64::from_ne_bytes(bytes), 7, "it is the same file");
+        let (other, _) = make().expect("a file");
+        assert!(find(&[&mark[..], &place(&other)].concat()).is_none(), "another such file");
+        let (_, writer) = rustix::pipe::pipe().expect("a pipe");
+        assert!(find(&[&mark[..], &place(&writer)].concat()).is_none(), "something else");
+        assert!(find(b"").is_none() && find(&mark).is_none());
+    }
 
     #[test]
     fn a_word_in_a_file_is_added_to_by_one_at_a_time() {
