@@ -8,7 +8,7 @@ use crate::library::Library;
 use crate::packet::Token;
 use crate::provider;
 use crate::service::{self, Shared, timespec};
-use crate::state::State;
+use crate::state::{Loss, State};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -216,7 +216,10 @@ impl Channel for Ofi {
         }
         let losses = state.take_losses();
         drop(state);
-        for (peer, why) in losses {
+        for Loss { peer, why, undeliverable } in losses {
+            if undeliverable {
+                sink.undeliverable(peer);
+            }
             sink.lost(peer, &why);
         }
         packets

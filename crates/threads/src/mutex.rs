@@ -19,7 +19,7 @@ const LOOKS: u32 = 10;
 const SHORT_LOOKS: u32 = 3;
 
 /// The lock, one word.
-pub struct RawMutex(AtomicU32);
+pub struct RawMutex(pub(crate) AtomicU32);
 
 // SAFETY: a thread returns from `lock` only after an exchange that has set LOCKED, or has taken HANDED away, and no two threads succeed in
 // that before the first one has given the lock up.

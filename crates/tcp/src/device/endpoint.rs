@@ -84,6 +84,7 @@ impl Endpoint {
             connections: RefCell::default(),
             open: RefCell::default(),
             losses: RefCell::default(),
+            undeliverable: RefCell::default(),
             sleepers: Cell::new(0),
             scratch: Cell::default(),
             gathered: RefCell::default(),
