@@ -42,6 +42,8 @@ if [ "${1:-}" = test ]; then
     want rdma iproute2
     want ibv_devinfo "rdma-core ibverbs-providers ibverbs-utils"
     want xz xz-utils
+    # Hosts behind a firewall.
+    want nft nftables
     # The kernel module is built for Debian's kernel.
     [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/kernel-headers.sh" > /dev/null || wanted="$wanted linux-headers-amd64"
     # Networks by libfabric; its header is what declarations are compared with.

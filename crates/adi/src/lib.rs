@@ -274,6 +274,11 @@ impl Adi {
         self.state.borrow_mut().requests.release(request.0);
     }
 
+    /// The call of this send has succeeded (MPI_Bsend): if its receiver is lost, that is told as of messages that have left.
+    pub fn promise(&self, request: Request) {
+        self.state.borrow_mut().requests.get_mut(request.0).promised = true;
+    }
+
     /// Gives a request a name, by which [`Adi::named`] finds it until it is freed or released. `owner`
     /// stays alive as long as the transfer.
     #[inline]
@@ -385,6 +390,19 @@ impl Adi {
         self.state.borrow_mut().on_damage = Box::new(told);
     }
 
+    /// From now on `told` hears of processes that are lost, with the reason, where messages had left for them by calls that have succeeded
+    /// and will not arrive. It may end the job, or says in which contexts receives fail for that: those that nothing has come for, or
+    /// else the next one. It is called while the engine is borrowed.
+    pub fn on_undeliverable(&self, told: impl Fn(Proc, &str) -> Concerned + 'static) {
+        self.state.borrow_mut().on_undeliverable = Box::new(told);
+    }
+
+    /// The process for which messages had left that will not arrive, if no call has failed for that. The caller makes its call fail.
+    pub fn take_undeliverable(&self) -> Option<Proc> {
+        let loss = &mut self.state.borrow_mut().loss;
+        loss.untold().inspect(|&peer| loss.told(peer))
+    }
+
     /// Reports what a layer above has got in a message and cannot be right, as [`Adi::on_damage`] has said.
     #[cold]
     pub fn report_damaged(&self, damaged: &Damaged) {
@@ -399,7 +417,8 @@ impl Adi {
     /// The lost process without which a receive in `context` may never get a message: `from`, or any that takes
     /// part if that is [`UNKNOWN`].
     pub fn lost_for(&self, from: Proc, context: u32) -> Option<Proc> {
-        self.state.borrow().loss.hits(from, context)
+        let loss = &mut self.state.borrow_mut().loss;
+        loss.hits(from, context).inspect(|&peer| loss.told(peer))
     }
 
     /// The names of all transfers that have one.

@@ -19,7 +19,7 @@ mod send_context;
 mod unexpected;
 
 use crate::matching::Matching;
-use crate::{Damaged, Proc, parts};
+use crate::{Concerned, Damaged, Proc, parts};
 use std::rc::Rc;
 use tern_copy::Source;
 use tern_mcm::{Mcm, lock};
@@ -58,6 +58,9 @@ pub struct State {
     pub moved: bool,
     /// Told of packets that cannot be right.
     pub on_damage: Box<dyn Fn(&Damaged)>,
+    pub on_undeliverable: Box<dyn Fn(Proc, &str) -> Concerned>,
+    /// A process that is lost next, and for which messages had left that will not arrive.
+    undeliverable: Option<Proc>,
     clock: Clock,
 }
 
@@ -88,6 +91,8 @@ impl State {
             payload: if mcm.write_back() { Source::Peer } else { Source::Fresh },
             moved: false,
             on_damage: Box::new(|damaged| panic!("process {} has sent {damaged}", damaged.from)),
+            on_undeliverable: Box::new(|_, _| Rc::new(|_| false)),
+            undeliverable: None,
             clock,
             mcm,
         }

@@ -17,6 +17,8 @@ pub struct Transfer {
     pub done: bool,
     /// Free the entry as soon as it is done.
     pub released: bool,
+    /// A send whose call has succeeded: nobody will be told if it fails.
+    pub promised: bool,
     pub stage: Stage,
     /// A send that its receiver was asked to give back.
     pub asked_back: bool,
@@ -84,7 +86,17 @@ impl Transfer {
     #[inline(always)]
     pub fn new(data: Data, side: Side) -> Transfer {
         let (stage, asked_back) = (Stage::Unnamed, false);
-        Transfer { data, status: Status::default(), done: false, released: false, stage, asked_back, owner: None, side }
+        Transfer {
+            data,
+            status: Status::default(),
+            done: false,
+            released: false,
+            promised: false,
+            stage,
+            asked_back,
+            owner: None,
+            side,
+        }
     }
 
     /// A message of `size` bytes from process `from` has matched this receive: notes it in the status.

@@ -239,6 +239,9 @@ impl Name {
 /// Says whether a process may send messages in a context.
 pub type Members = Rc<dyn Fn(u32, Proc) -> bool>;
 
+/// Says whether receives of a context are to fail, since messages will not arrive.
+pub type Concerned = Rc<dyn Fn(u32) -> bool>;
+
 /// What a transfer keeps alive for the layer that named it.
 pub type Owner = Rc<dyn Any>;
 

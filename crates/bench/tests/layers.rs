@@ -30,6 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-policy"],
     &["tern-pmi"],
     &["tern-settings", "tern-counters", "tern-maps", "tern-copy", "tern-files", "tern-table", "tern-damage"],
+    &["tern-threads"],
 ];
 
 /// They use the layers; nothing uses them.

@@ -122,6 +122,9 @@ pub trait Sink {
     /// The message that request `receiver` fetches ([`SingleCopy::pull`]) is in its memory.
     fn pulled(&mut self, _receiver: u32) {}
 
+    /// Packets that the device has taken for `peer` will not arrive, and `peer` may know nothing of them. [`Sink::lost`] follows.
+    fn undeliverable(&mut self, _peer: u32) {}
+
     /// `peer` cannot be reached any more; `why` is a sentence for the user. Nothing comes from it after this.
     fn lost(&mut self, _peer: u32, _why: &str) {}
 }
@@ -155,6 +158,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
     }
     fn pulled(&mut self, receiver: u32) {
         (**self).pulled(receiver);
+    }
+    fn undeliverable(&mut self, peer: u32) {
+        (**self).undeliverable(peer);
     }
     fn lost(&mut self, peer: u32, why: &str) {
         (**self).lost(peer, why);
@@ -339,8 +345,13 @@ pub trait Channel {
         None
     }
 
-    /// Waits until everything that was sent has left this process for good, a few seconds at most: it may exit after this.
+    /// Waits until everything that was sent has left this process for good: it may exit after this. It waits a few seconds at most for
+    /// a peer that is there, and for others as long as it takes to find out. What did not leave is told at the next poll.
     fn settle(&self) {}
+
+    /// Finds out whether `peer` can be reached, for one who has waited for it long: what it has sent may be kept by a firewall that lets
+    /// packets out. A peer that cannot be reached is lost.
+    fn reach(&self, _peer: u32) {}
 
     /// How many processes that share this one's cores do not sleep, about.
     fn awake(&self) -> u32;

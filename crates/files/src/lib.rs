@@ -10,6 +10,7 @@
 
 mod named;
 mod private;
+mod put;
 #[cfg(test)]
 mod scratch;
 

@@ -1,11 +1,12 @@
 //! Files that the user names.
 
-use crate::{distrust, number, others_write, own_user};
+use crate::put::put;
+use crate::{distrust, others_write, own_user};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 /// The most that [`read`] takes, in bytes.
@@ -50,17 +51,10 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if !plain && status.is_ok() {
         return create(path)?.write_all(bytes);
     }
-    let mut new = path.as_os_str().to_owned();
-    new.push(format!(".{:016x}.new", number()));
-    let new = Path::new(&new);
-    // EXCL follows no link.
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::open(new, flags, Mode::from_raw_mode(0o666))?);
-    let written = file.write_all(bytes).and_then(|()| std::fs::rename(new, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(new);
-    }
-    written
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or(Errno::ISDIR)?;
+    let directory = rustix::fs::open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    put(directory.as_fd(), name, Mode::from_raw_mode(0o666), bytes)
 }
 
 /// Bytes of room beyond the size of a file, with which a reader does not ask for its end by a small read of its own.

@@ -1,11 +1,12 @@
 //! A directory that only this user writes.
 
+use crate::put::put;
 use crate::{distrust, number, others_write, own_user};
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// How often a name is sought that nothing has yet.
@@ -61,7 +62,7 @@ impl Private {
         Private::at(rustix::fs::CWD, path, path.into())
     }
 
-    fn at(above: impl std::os::fd::AsFd, name: impl rustix::path::Arg, path: PathBuf) -> io::Result<Private> {
+    fn at(above: impl AsFd, name: impl rustix::path::Arg, path: PathBuf) -> io::Result<Private> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::RDONLY;
         let directory = match rustix::fs::openat(above, name, flags, Mode::empty()) {
             Err(Errno::LOOP | Errno::NOTDIR) => {
@@ -124,16 +125,7 @@ impl Private {
 
     /// Writes a file. A process that reads meanwhile sees all of the old or all of the new.
     pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let new = format!("{name}.{:016x}.new", number());
-        let mut file = self.create(&new)?;
-        let written = file.write_all(bytes).and_then(|()| {
-            rustix::fs::renameat(&self.directory, new.as_str(), &self.directory, name)?;
-            Ok(())
-        });
-        if written.is_err() {
-            let _ = self.remove(&new);
-        }
-        written
+        put(self.directory.as_fd(), name.as_ref(), Mode::RUSR | Mode::WUSR, bytes)
     }
 
     /// The lock `name`, which one process holds until it drops the file. `None` where locks are not known.

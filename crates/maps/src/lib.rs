@@ -2,11 +2,9 @@
 //! this process unmaps, told before the unmapping call returns ([`watch`]).
 
 mod query;
-mod signals;
 mod vma;
 pub mod watch;
 
-pub use signals::without_signals;
 pub use vma::{FileId, Vma};
 
 use rustix::fd::OwnedFd;

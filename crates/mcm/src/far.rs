@@ -116,6 +116,14 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
         self.sink.sent(sender);
     }
 
+    fn undeliverable(&mut self, peer: u32) {
+        // As below: it is missed by nobody.
+        let missed = |at: &usize| self.far.peers[*at].stage.get() != Stage::Gone;
+        if let Some(at) = self.far.at(peer).filter(missed) {
+            self.sink.undeliverable(self.far.numbers.start + at as u32);
+        }
+    }
+
     fn lost(&mut self, peer: u32, why: &str) {
         let Some(at) = self.far.at(peer) else { return };
         self.far.peers[at].due.set(None);

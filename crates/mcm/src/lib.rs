@@ -380,6 +380,11 @@ impl Mcm {
         }
     }
 
+    /// See [`Channel::reach`].
+    pub fn reach(&self, peer: u32) {
+        self.device().reach(peer);
+    }
+
     /// See [`Channel::settle`].
     pub fn settle(&self) {
         self.device().settle();

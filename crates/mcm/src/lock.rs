@@ -4,12 +4,13 @@
 //! threads apart itself (MPI 5.0 section 11.6.2) and entering costs one load. At MULTIPLE every
 //! entry takes the lock; a thread that waits lets the others in between two looks.
 
-use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tern_threads::RawMutex;
+use tern_threads::lock_api::{RawMutex as _, RawMutexFair as _};
 
 static MULTIPLE: AtomicBool = AtomicBool::new(false);
-static LOCK: parking_lot::RawMutex = parking_lot::RawMutex::INIT;
+static LOCK: RawMutex = RawMutex::INIT;
 /// Identity of the thread inside, 0 for none.
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 

@@ -85,6 +85,9 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
     fn pulled(&mut self, receiver: u32) {
         self.sink.pulled(receiver);
     }
+    fn undeliverable(&mut self, peer: u32) {
+        self.sink.undeliverable(self.numbers.up(peer));
+    }
     fn lost(&mut self, peer: u32, why: &str) {
         self.sink.lost(self.numbers.up(peer), why);
     }
@@ -413,6 +416,13 @@ impl Channel for MultiDevice {
     fn settle(&self) {
         self.network.settle();
         self.far.all().iter().for_each(|far| far.device().settle());
+    }
+
+    fn reach(&self, peer: u32) {
+        // All in another job call each other at once, and a node needs no call.
+        if let Way::Network = self.way(peer) {
+            self.network.reach(peer);
+        }
     }
 
     fn awake(&self) -> u32 {

@@ -123,6 +123,11 @@ impl Errhandler {
         self.handle.get()
     }
 
+    /// Whether an error ends the job.
+    pub fn ends_the_job(&self) -> bool {
+        matches!(self.action, OnError::Fatal | OnError::Abort)
+    }
+
     /// Fails when this is a function for another kind of object.
     pub fn check_kind(&self, kind: ErrhandlerKind) -> Result<()> {
         match self.action {

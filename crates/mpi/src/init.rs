@@ -9,6 +9,7 @@ use crate::guarded::Guarded;
 use crate::mode::{Mode, set_mode};
 use crate::objects::{Comm, Group, Info, objects};
 use crate::runtime::{Runtime, adi, install, installed, runtime};
+use crate::scope::Scope;
 use crate::stats;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -70,7 +71,7 @@ pub fn release() {
     state.users.set(state.users.get() - 1);
     if state.users.get() == 0 {
         // Nothing of what was sent may depend on this process.
-        adi().mcm().settle();
+        settle();
         adi().mcm().ended();
         runtime().finalized();
         set_mode(Mode::Down);
@@ -120,6 +121,7 @@ fn start() -> Result<Runtime> {
     }
     crate::p2p::lost::watch(&adi);
     adi.on_damage(crate::lost::end_by_damage);
+    adi.on_undeliverable(crate::lost::undeliverable);
     Ok(Runtime::new(adi, job))
 }
 
@@ -176,13 +178,17 @@ pub fn finalize() -> Result<()> {
     crate::p2p::buffered::flush_all();
     crate::check::meet(&world)?;
     quiesce(&world);
+    let undeliverable = adi().take_undeliverable();
     crate::bridge::end();
     crate::tool::hand_on();
     crate::leaks::report();
     comm::uninstall();
     state.world.set(World::After);
     release();
-    Ok(())
+    undeliverable.map_or(Ok(()), |peer| {
+        // The communicator is gone for the program, and its error handler is the one in charge.
+        Err(Box::new(Error { scope: Scope::of(world), begun: true, ..*crate::lost::error(peer) }))
+    })
 }
 
 /// All processes have come, and all that this one has sent is with them.
@@ -194,6 +200,13 @@ fn quiesce(world: &Rc<Comm>) {
         stats::print(world, counted);
     }
     adi().wait_until(&mut || adi().is_flushed());
+    settle();
+}
+
+/// All that this process has sent has left it. What could not, and to whom, is told.
+fn settle() {
+    adi().mcm().settle();
+    adi().progress();
 }
 
 /// MPI_Initialized

@@ -1,8 +1,8 @@
 //! What this process waits for, told when nothing has moved for TERN_STALL or when the launcher asks.
 //!
 //! A call that waits says so after each of its sleeps ([`tern_adi::Observer`]); a program that calls
-//! MPI_Test or MPI_Iprobe in a loop is noticed where its calls begin. Nothing here runs unless
-//! TERN_STALL is set.
+//! MPI_Test or MPI_Iprobe in a loop is noticed where its calls begin. Nothing of that runs unless
+//! TERN_STALL is set. Between nodes, who waits long finds out besides whether those that it waits for can be reached.
 
 use crate::guarded::Guarded;
 use crate::identity::{self, Identity};
@@ -27,6 +27,8 @@ struct State {
     told: Cell<bool>,
     /// How long nothing had moved at the last sleep.
     idle: Cell<Duration>,
+    /// How long nothing had moved when it was found out whether others can be reached.
+    reached: Cell<Duration>,
     /// Since when calls that look have found nothing.
     vain: Cell<Option<Instant>>,
     looked: Cell<Option<Instant>>,
@@ -35,20 +37,53 @@ struct State {
 static STATE: Guarded<State> = Guarded::new(State {
     told: Cell::new(false),
     idle: Cell::new(Duration::ZERO),
+    reached: Cell::new(Duration::ZERO),
     vain: Cell::new(None),
     looked: Cell::new(None),
 });
 
-/// Begins to watch, if TERN_STALL is set. MPI has just come up.
+/// Begins to watch, if TERN_STALL is set or if others are on other nodes. MPI has just come up.
 pub fn start() {
+    let are_apart = runtime().nodes.iter().any(|node| *node != runtime().nodes[0]);
     if tern_settings::STALL.get().is_zero() {
+        if are_apart {
+            adi().observe(Rc::new(|_, idle, awaited| reach(idle, &awaited)));
+        }
         return;
     }
     ACTIVITY.note(true, "MPI_Init");
     ACTIVITY.note(false, "MPI_Init");
-    adi().observe(Rc::new(|_, idle, awaited| slept(idle, &awaited)));
+    adi().observe(Rc::new(move |_, idle, awaited| {
+        slept(idle, &awaited);
+        if are_apart {
+            reach(idle, &awaited);
+        }
+    }));
     if let Some(control) = &runtime().job.control {
         control.observed(&ACTIVITY);
+    }
+}
+
+/// Most processes that are called because a call waits for any of them.
+const CALLED: usize = 64;
+
+/// A call has slept, and nothing has moved for `idle`. After TERN_PEER_TIMEOUT, and as often again, it finds out whether those that it
+/// waits for can be reached. One of them may have sent something, and be unable to reach this process.
+fn reach(idle: Duration, awaited: &Awaited) {
+    let state = STATE.get();
+    let silence = tern_settings::PEER_TIMEOUT.get();
+    if idle < state.reached.get() {
+        // Another wait.
+        state.reached.set(Duration::ZERO);
+    }
+    if idle < state.reached.get() + silence {
+        return;
+    }
+    state.reached.set(idle);
+    let (waits, _) = divided(Some(awaited));
+    for item in waits.iter().filter(|item| item.peers.len() <= CALLED) {
+        let ranks = item.peers.iter().filter(|&&peer| peer < runtime().world_size && peer != runtime().me);
+        ranks.for_each(|&peer| adi().mcm().reach(peer));
     }
 }
 
@@ -117,16 +152,30 @@ fn tell(report: &Report) {
 
 /// What this process waits for and has under way.
 fn report(awaited: Option<&Awaited>) -> Report {
+    let (waits, besides) = divided(awaited);
+    let besides: Vec<Item> = held_locks().into_iter().chain(besides.iter().map(under_way)).collect();
+    let listed = besides[..besides.len().min(LISTED)].to_vec();
+    Report {
+        function: observe::function().to_owned(),
+        any: matches!(awaited, Some(Awaited::Any(_))),
+        others: others(waits.iter().chain(&listed)),
+        waits,
+        more: besides.len().saturating_sub(LISTED) as u32,
+        besides: listed,
+        ..Report::default()
+    }
+}
+
+/// What is waited for, and what is under way besides.
+fn divided(awaited: Option<&Awaited>) -> (Vec<Item>, Vec<Pending>) {
     let pending = adi().pending();
     let mut waits = Vec::new();
-    let mut any = false;
     let is_awaited = |entry: &Pending| match awaited {
         Some(Awaited::Transfers(ids) | Awaited::Any(ids)) => entry.request.is_some_and(|id| ids.contains(&id)),
         Some(Awaited::Own) => !entry.named && entry.what != PendingKind::Message,
         _ => false,
     };
     match awaited {
-        Some(Awaited::Any(_)) => any = true,
         Some(Awaited::Members { context, procs }) => waits.push(members(*context, procs)),
         Some(Awaited::Lock { context, rank, held, holders }) => waits.push(lock(*context, *rank, *held, holders)),
         Some(Awaited::Message { from, pattern, bytes }) => {
@@ -138,17 +187,7 @@ fn report(awaited: Option<&Awaited>) -> Report {
     }
     let (awaited, besides): (Vec<Pending>, Vec<Pending>) = pending.into_iter().partition(is_awaited);
     waits.extend(awaited.iter().map(under_way));
-    let besides: Vec<Item> = held_locks().into_iter().chain(besides.iter().map(under_way)).collect();
-    let listed = besides[..besides.len().min(LISTED)].to_vec();
-    Report {
-        function: observe::function().to_owned(),
-        any,
-        others: others(waits.iter().chain(&listed)),
-        waits,
-        more: besides.len().saturating_sub(LISTED) as u32,
-        besides: listed,
-        ..Report::default()
-    }
+    (waits, besides)
 }
 
 /// Who the processes of other jobs are that these items name.

@@ -21,7 +21,6 @@ pub use interfaces::{Interface, interfaces, network};
 pub use kernel::{end_process, keep_alive, random};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};
-pub use tern_maps::without_signals;
 pub use ticks::Ticks;
 
 /// The numbers of the cores (hardware threads) that this thread may run on, in order. Cores above

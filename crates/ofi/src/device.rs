@@ -8,18 +8,18 @@ use crate::library::Library;
 use crate::packet::Token;
 use crate::provider;
 use crate::service::{self, Shared, timespec};
-use crate::state::State;
+use crate::state::{Loss, State};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::io::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Abilities, Channel, Direct, Header, Payload, RemoteMemory, Sink};
-use tern_node::{random, without_signals};
+use tern_node::random;
+use tern_threads::{Thread, without_signals};
 
 /// How long a process that ends waits until what it sent has left.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -105,9 +105,8 @@ impl Endpoint {
         let (accesses, atomics) = (state.registered.is_some(), state.fabric.has_atomics());
         let shared = Arc::new(Shared::new(state)?);
         let ready = ready(&shared)?;
-        let thread = std::thread::Builder::new().name("tern-ofi".into()).stack_size(256 << 10);
         let its = shared.clone();
-        let thread = without_signals(|| thread.spawn(move || service::run(&its)))?;
+        let thread = Thread::start("tern-ofi", 256 << 10, move || service::run(&its))?;
         Ok(Ofi {
             me: self.me,
             world: self.world,
@@ -150,7 +149,7 @@ pub struct Ofi {
     atomics: bool,
     pub(crate) abilities: Abilities,
     pub(crate) shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
     ready: Option<OwnedFd>,
 }
 
@@ -217,7 +216,10 @@ impl Channel for Ofi {
         }
         let losses = state.take_losses();
         drop(state);
-        for (peer, why) in losses {
+        for Loss { peer, why, undeliverable } in losses {
+            if undeliverable {
+                sink.undeliverable(peer);
+            }
             sink.lost(peer, &why);
         }
         packets
@@ -314,7 +316,7 @@ impl Drop for Ofi {
         self.work_until(ANSWERS, State::has_left);
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            thread.join();
         }
     }
 }

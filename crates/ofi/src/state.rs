@@ -83,6 +83,14 @@ struct Peer {
     lost: bool,
 }
 
+/// A peer that is lost, and why.
+pub struct Loss {
+    pub peer: u32,
+    pub why: String,
+    /// Packets for it were taken, and it may know nothing of them.
+    pub undeliverable: bool,
+}
+
 #[derive(Clone, Copy, Default)]
 struct Owed {
     credit: bool,
@@ -109,7 +117,7 @@ pub struct State {
     tokens: Vec<Token>,
     peers: Vec<Peer>,
     arrived: VecDeque<Arrived>,
-    losses: Vec<(u32, String)>,
+    losses: Vec<Loss>,
     /// Packets that the endpoint has taken and that have not completed.
     under_way: usize,
     /// Peers with something in their outboxes, in turn; and those that are owed something.
@@ -224,7 +232,7 @@ impl State {
     }
 
     /// Peers that cannot be reached any more, and why: those that were not asked for yet.
-    pub fn take_losses(&mut self) -> Vec<(u32, String)> {
+    pub fn take_losses(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.losses)
     }
 
@@ -243,13 +251,14 @@ impl State {
         if std::mem::replace(&mut it.lost, true) {
             return;
         }
+        let undeliverable = !it.farewell && (!it.outbox.is_empty() || it.sent != 0 && !it.is_reached);
         for buffer in std::mem::take(&mut it.outbox) {
             self.sends.give(buffer);
         }
         self.queued.retain(|queued| *queued != peer);
         self.owed.retain(|owed| *owed != peer);
         self.fail_accesses(peer);
-        self.losses.push((peer, why.to_owned()));
+        self.losses.push(Loss { peer, why: why.to_owned(), undeliverable });
         self.news = true;
     }
 }

@@ -16,8 +16,9 @@ use crate::state::Shm;
 use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use rustix::thread::futex;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::io;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::time::Duration;
 use tern_device::Sink;
@@ -28,8 +29,9 @@ const MOST_WORDS: usize = 128;
 const NAP: Duration = Duration::from_millis(1);
 
 thread_local! {
-    /// What this thread is about to sleep on.
-    static WORDS: RefCell<Vec<futex::Wait>> = const { RefCell::new(Vec::new()) };
+    /// What this thread is about to sleep on. The end of the thread drops nothing, for it may come before the last call; whoever raises
+    /// the flags lowers them, which empties this.
+    static WORDS: Cell<ManuallyDrop<Vec<futex::Wait>>> = const { Cell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 /// A word to sleep on while it has this value.
@@ -147,24 +149,22 @@ impl Shm {
     /// barrier of the home bell comes after this.
     #[cold]
     pub(crate) fn raise_elsewhere(&self) {
-        WORDS.with_borrow_mut(|words| {
-            words.clear();
-            for link in self.links.borrow().iter() {
-                let bell = link.segment.doorbell(link.me);
-                words.push(word(bell.word(), bell.raise()));
-            }
-        });
+        let links = self.links.borrow();
+        let raised = links.iter().map(|link| link.segment.doorbell(link.me));
+        let words = raised.map(|bell| word(bell.word(), bell.raise())).collect();
+        drop(ManuallyDrop::into_inner(WORDS.replace(ManuallyDrop::new(words))));
     }
 
     #[cold]
     pub(crate) fn lower_elsewhere(&self) {
         self.links.borrow().iter().for_each(|link| link.segment.doorbell(link.me).lower());
+        drop(ManuallyDrop::into_inner(WORDS.take()));
     }
 
     /// Sleeps until a peer of any segment rings, or `timeout`. Without the library's lock: it looks at
     /// nothing but what this thread has noted. False when there is nothing but the home bell.
     pub(crate) fn sleep_everywhere(&self, token: u32, barrier: Barrier, timeout: Duration) -> bool {
-        let mut words = WORDS.take();
+        let mut words = ManuallyDrop::into_inner(WORDS.take());
         if words.is_empty() {
             return false;
         }

@@ -23,6 +23,9 @@ pub fn folder() -> PathBuf {
 pub fn link(soname: &str) {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,{soname}");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic-functions");
+    // Threads of the library go on after MPI_Finalize, and so do others' pointers to its functions. A part of a program that is closed does
+    // not take the library with it.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }
 
 /// Everything that the tables say.

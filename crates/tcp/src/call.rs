@@ -18,20 +18,47 @@ pub struct Call {
     pub shake: Option<Shake>,
     /// When the next try begins, where none is under way.
     pub again: Instant,
-    pub until: Instant,
+    /// How long it is called while no kernel answers at any of its addresses, and how long in all.
+    unheard_until: Instant,
+    until: Instant,
+    /// A connection has come about, at any of its addresses.
+    was_heard: bool,
+    /// It has said that it calls this process.
+    calls_itself: bool,
     /// What came of each address, for the user.
     pub tried: Vec<String>,
 }
 
 impl Call {
-    pub fn new(now: Instant) -> Call {
-        Call { at: 0, shake: None, again: now, until: now + CALL_TIME, tried: Vec::new() }
+    /// `silence`: how long a peer may give no sign. Who waits for this process for so long calls it ([`tern_device::Channel::reach`]), which
+    /// may go where the other way does not.
+    pub fn new(now: Instant, silence: Duration) -> Call {
+        Call {
+            at: 0,
+            shake: None,
+            again: now,
+            unheard_until: now + (2 * silence).clamp(TRY_TIME, CALL_TIME),
+            until: now + CALL_TIME,
+            was_heard: false,
+            calls_itself: false,
+            tried: Vec::new(),
+        }
+    }
+
+    /// When it is given up.
+    pub fn until(&self) -> Instant {
+        if self.was_heard { self.until } else { self.unheard_until }
+    }
+
+    /// Whether somebody over there has the call: its hello was sent.
+    pub fn is_heard(&self) -> bool {
+        self.shake.as_ref().is_some_and(|shake| !matches!(shake.stage, Stage::Connecting(_)))
     }
 
     /// Tries the next address.
     pub fn begin(&mut self, addresses: &[SocketAddr], silence: Duration) {
         let Some(&address) = addresses.get(self.at) else {
-            self.until = Instant::now();
+            (self.until, self.unheard_until) = (Instant::now(), Instant::now());
             return;
         };
         match connect(address, silence) {
@@ -49,21 +76,38 @@ impl Call {
         if self.at == 0 { self.pause() } else { self.again_at(Instant::now()) }
     }
 
-    pub fn pause(&mut self) {
+    /// It has refused the call, since its own comes.
+    pub fn wait_for_theirs(&mut self) {
+        self.calls_itself = true;
+        self.pause();
+    }
+
+    fn pause(&mut self) {
         self.again_at(Instant::now() + PAUSE);
     }
 
     fn again_at(&mut self, at: Instant) {
+        self.was_heard |= self.is_heard();
         self.shake = None;
         self.again = at;
     }
 
     /// What to tell the user.
-    pub fn why(&self) -> String {
-        let tried = if self.tried.is_empty() { "it has no address".to_owned() } else { self.tried.join(", ") };
+    pub fn why(&self, addresses: &[SocketAddr]) -> String {
+        let mut tried = self.tried.clone();
+        if self.calls_itself {
+            tried.push("it has said that it calls this process, and its call has not come".into());
+        }
+        if addresses.is_empty() {
+            tried.push("it has no address".into());
+        } else if tried.is_empty() {
+            let all: Vec<String> = addresses.iter().map(SocketAddr::to_string).collect();
+            tried.push(format!("{} (no answer)", all.join(", ")));
+        }
         format!(
-            "it cannot be reached over TCP: {tried}; see whether a firewall is in the way (TERN_PORT_RANGE), or name the \
-             interface (TERN_INTERFACE)"
+            "it cannot be reached over TCP: {}; see whether a firewall is in the way (TERN_PORT_RANGE), or name the \
+             interface (TERN_INTERFACE)",
+            tried.join(", ")
         )
     }
 }

@@ -8,8 +8,9 @@ use crate::connection::{Connection, Sent, run};
 use crate::frame::{Head, Kind, PIECE};
 use crate::inlet::SCRATCH;
 use crate::outlet::Lent;
-use crate::shared::Shared;
+use crate::shared::{Failed, Shared};
 use crate::spread::{SPREAD_FROM, Spread};
+use crate::vigil::is_asked_again;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,10 +22,10 @@ use std::io::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Abilities, Channel, Cut, Header, Lending, Payload, Sink};
+use tern_threads::Thread;
 
 /// Of no more connections each is read at each poll; of more the kernel is asked which have something.
 const FEW: usize = 4;
@@ -45,14 +46,15 @@ pub struct Tcp {
     /// Long messages go over several interfaces.
     together: bool,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
     /// Tells which connections have something.
     ready: Rc<OwnedFd>,
     connections: RefCell<HashMap<u32, Rc<Connection>>>,
     /// Those that have not ended.
     open: RefCell<Vec<Rc<Connection>>>,
-    /// Peers that the sink is to be told of.
+    /// Peers that the sink is to be told of, and those of them for which packets were taken that will not arrive.
     losses: RefCell<Vec<(u32, String)>>,
+    undeliverable: RefCell<Vec<u32>>,
     sleepers: Cell<u32>,
     /// Where reads go. Taken out while packets are handed on.
     scratch: Cell<Vec<u8>>,
@@ -84,7 +86,10 @@ impl Tcp {
                 connection.inlet.pieces.borrow_mut().add(socket);
             }
         }
-        self.losses.borrow_mut().extend(news.failed);
+        for Failed { peer, why, promised } in news.failed {
+            self.undeliverable.borrow_mut().extend(promised.then_some(peer));
+            self.losses.borrow_mut().push((peer, why));
+        }
     }
 
     /// Sends a frame on the connection to `peer`, which is made first if there is none. `None`: not yet, or no more.
@@ -118,7 +123,7 @@ impl Tcp {
         let head = Head { kind, len, header: *header }.encode();
         let scratch = &mut self.gathered.borrow_mut();
         let body = run(&mut payload, len, scratch);
-        self.shared.call(peer, &[&head, body]).then_some(len)
+        self.shared.call(peer, &[&head, body], kind == Kind::Packet).then_some(len)
     }
 
     /// Whether there are several connections to the peer. Else they are asked for, once.
@@ -166,7 +171,10 @@ impl Tcp {
         if connection.inlet.farewell.get() && !connection.outlet.lends() {
             return;
         }
-        let to = connection.outlet.fault().and_then(|fault| fault.to);
+        let fault = connection.outlet.fault();
+        // The thread has ended it, since bytes were not acknowledged.
+        self.undeliverable.borrow_mut().extend(fault.map(|_| connection.peer));
+        let to = fault.and_then(|fault| fault.to);
         let at = to.map_or(String::new(), |to| format!(" at {to}"));
         let why = match why {
             Errno::CONNRESET | Errno::PIPE if to.is_none() => "its process is gone, or the network to it".to_owned(),
@@ -297,6 +305,7 @@ impl Channel for Tcp {
         let packets = self.receive_all(sink);
         // Apart, since a sink may lose somebody else.
         let losses = self.losses.take();
+        self.undeliverable.take().into_iter().for_each(|peer| sink.undeliverable(peer));
         for (peer, why) in losses {
             sink.lost(peer, &why);
         }
@@ -360,8 +369,22 @@ impl Channel for Tcp {
 
     fn settle(&self) {
         let until = Instant::now() + SETTLE;
-        while !self.has_settled() && Instant::now() < until {
+        loop {
+            self.hear();
+            // A call comes to an end by itself, and so does a peer's silence.
+            let is_unsure =
+                self.shared.has_promised() || self.open.borrow().iter().any(|open| is_asked_again(&open.outlet.socket));
+            if !is_unsure && (self.has_settled() || Instant::now() >= until) {
+                return;
+            }
             std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    fn reach(&self, peer: u32) {
+        self.hear();
+        if self.connection(peer).is_none() {
+            self.shared.call(peer, &[], false);
         }
     }
 
@@ -394,7 +417,7 @@ impl Drop for Tcp {
         self.settle();
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            thread.join();
         }
         for connection in self.open.borrow().iter() {
             let _ = rustix::net::shutdown(connection.descriptor(), Shutdown::Write);

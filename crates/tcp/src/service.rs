@@ -65,7 +65,7 @@ impl Service {
         let mut state = self.shared.state();
         let now = Instant::now();
         for peer in std::mem::take(&mut state.wanted) {
-            self.calls.insert(peer, Call::new(now));
+            self.calls.insert(peer, Call::new(now, self.shared.silence));
         }
         for (peer, outlet) in std::mem::take(&mut state.spreading) {
             self.further.push(Further::new(peer, outlet, &self.shared.peers[peer as usize]));
@@ -90,10 +90,8 @@ impl Service {
                 return false;
             }
             drop(state);
-            if call.shake.is_none() && now >= call.until {
-                shared.state().calling.remove(&peer);
-                shared.state().failed.push((peer, call.why()));
-                shared.tell();
+            if call.shake.is_none() && now >= call.until() {
+                shared.give_up(peer, call.why(&shared.peers[peer as usize]));
                 return false;
             }
             if call.shake.is_none() && now >= call.again {
@@ -114,7 +112,7 @@ impl Service {
             fds.push(PollFd::new(&shake.socket, shake.events()));
             sooner(shake.until);
         }
-        calls.filter(|call| call.shake.is_none()).for_each(|call| sooner(call.again.min(call.until)));
+        calls.filter(|call| call.shake.is_none()).for_each(|call| sooner(call.again.min(call.until())));
         let due = self.outlets.iter().filter(|(_, due)| *due).map(|(outlet, _)| (outlet, outlet.waiting()));
         let due: Vec<_> = due.collect();
         for (outlet, (first, further)) in &due {
@@ -186,10 +184,11 @@ impl Service {
     }
 
     /// Takes a proven caller, or tells it that this side calls, too: of two that call each other the call of the lower
-    /// rank goes on.
+    /// rank goes on, unless nobody over there has answered it yet. It may never arrive, as through a firewall.
     fn decide(&mut self, peer: u32, shake: Shake) {
+        let is_heard = self.calls.get(&peer).is_some_and(Call::is_heard);
         let mut state = self.shared.state();
-        let own_goes_on = state.calling.contains(&peer) && self.shared.keys.me < peer;
+        let own_goes_on = is_heard && self.shared.keys.me < peer;
         let taken = !own_goes_on && !state.known.contains(&peer);
         if shake.say(&[u8::from(taken)]).is_err() || !taken {
             return;
@@ -220,7 +219,7 @@ impl Service {
             match shake.step(&self.shared.keys, peer) {
                 Ok(Step::Verdict(true)) => opened.push(peer),
                 // Its own call comes.
-                Ok(Step::Verdict(false)) => call.pause(),
+                Ok(Step::Verdict(false)) => call.wait_for_theirs(),
                 Ok(_) if now < shake.until => {}
                 Ok(_) => call.next(&self.shared.peers[peer as usize], "no answer"),
                 Err(End::Broken(error)) => {

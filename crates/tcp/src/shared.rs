@@ -44,8 +44,10 @@ pub struct State {
     pub over: bool,
     /// Connections for the process.
     pub opened: Vec<(u32, Arc<Outlet>)>,
-    /// Peers that could not be reached, and why.
-    pub failed: Vec<(u32, String)>,
+    /// Peers that could not be reached.
+    pub failed: Vec<Failed>,
+    /// Those that are being called, for whom packets were taken.
+    pub promised: HashSet<u32>,
     /// Peers to be called once more, with the connection that there is.
     pub spreading: Vec<(u32, Arc<Outlet>)>,
     /// Connections of peers on which pieces come.
@@ -56,12 +58,20 @@ pub struct State {
     pub calling: HashSet<u32>,
 }
 
+/// A peer that could not be reached.
+pub struct Failed {
+    pub peer: u32,
+    pub why: String,
+    /// Packets for it were taken.
+    pub promised: bool,
+}
+
 /// What came of calls.
 #[derive(Default)]
 pub struct News {
     pub opened: Vec<(u32, Arc<Outlet>)>,
     pub further: Vec<(u32, OwnedFd)>,
-    pub failed: Vec<(u32, String)>,
+    pub failed: Vec<Failed>,
 }
 
 impl Shared {
@@ -87,8 +97,9 @@ impl Shared {
         let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
     }
 
-    /// Asks for a connection, on which `frame` is to go first. False: there is a connection, or too much to go on it already.
-    pub fn call(&self, peer: u32, frame: &[&[u8]]) -> bool {
+    /// Asks for a connection, on which `frame` is to go first; `promised` if it is a packet, which counts as sent. False: there is a
+    /// connection, or too much to go on it already.
+    pub fn call(&self, peer: u32, frame: &[&[u8]], promised: bool) -> bool {
         let mut state = self.state();
         if state.known.contains(&peer) {
             return false;
@@ -98,6 +109,9 @@ impl Shared {
             return false;
         }
         frame.iter().for_each(|part| first.extend_from_slice(part));
+        if promised {
+            state.promised.insert(peer);
+        }
         if state.calling.insert(peer) {
             state.wanted.push(peer);
             drop(state);
@@ -132,6 +146,22 @@ impl Shared {
         Some(News { opened: take(opened), further: take(further), failed: take(failed) })
     }
 
+    /// A peer could not be reached.
+    pub fn give_up(&self, peer: u32, why: String) {
+        let mut state = self.state();
+        state.calling.remove(&peer);
+        state.first.remove(&peer);
+        let promised = state.promised.remove(&peer);
+        state.failed.push(Failed { peer, why, promised });
+        drop(state);
+        self.tell();
+    }
+
+    /// Whether packets were taken for peers that are being called still.
+    pub fn has_promised(&self) -> bool {
+        !self.state().promised.is_empty()
+    }
+
     /// Ends the thread.
     pub fn stop(&self) {
         self.state().over = true;
@@ -147,6 +177,7 @@ impl Shared {
     /// Gives a connection to the process, after what was to go on it first.
     pub fn open(&self, peer: u32, socket: OwnedFd) -> Arc<Outlet> {
         let mut state = self.state();
+        state.promised.remove(&peer);
         let outlet = Arc::new(Outlet::new(socket, state.first.remove(&peer).unwrap_or_default()));
         if outlet.flush().is_ok_and(|flushed| !flushed.empty) {
             state.watched.push(outlet.clone());

@@ -97,6 +97,11 @@ fn is_silent(state: &libc::tcp_info, silence: Duration) -> bool {
     asked && u128::from(state.tcpi_last_ack_recv) >= silence.as_millis()
 }
 
+/// Whether the kernel sends bytes again that the peer's has not acknowledged.
+pub fn is_asked_again(socket: &OwnedFd) -> bool {
+    state(socket).is_ok_and(|state| state.tcpi_unacked > 0 && state.tcpi_retransmits > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,6 @@ use crate::fabric::Fabric;
 use crate::handshake::{Answer, Event, State};
 use crate::transport::Sending;
 use end::End;
-use parking_lot::{Condvar, Mutex};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -21,10 +20,10 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tern_hca::Connection;
 use tern_hca::descriptors::{self, Reserve};
+use tern_threads::{Condvar, Mutex, Thread};
 use words::{Hello, Word};
 
 pub use words::{Address, Terms};
@@ -111,7 +110,7 @@ pub struct Connections {
     shared: Arc<Shared>,
     address: Address,
     patience: Duration,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
 }
 
 impl Connections {
@@ -224,7 +223,7 @@ impl Connections {
                 State::Lost => return Err(entry.why.clone()),
                 _ => {}
             }
-            if self.shared.changed.wait_until(&mut peers, end).timed_out() {
+            if !self.shared.changed.wait_until(&mut peers, end) {
                 return Err(format!("it did not answer within {} s", self.patience.as_secs()));
             }
         }
@@ -264,7 +263,7 @@ impl Connections {
                 None => return false,
                 _ => {}
             }
-            if self.shared.changed.wait_until(&mut peers, end).timed_out() {
+            if !self.shared.changed.wait_until(&mut peers, end) {
                 return false;
             }
         }
@@ -297,7 +296,7 @@ impl Drop for Connections {
         self.shared.over.store(true, Ordering::SeqCst);
         self.shared.wake();
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            thread.join();
         }
     }
 }

@@ -6,11 +6,11 @@
 //! processes exchange three addresses: of a receive queue always, of an initiator if it is still to be connected, and of
 //! a target that it can be connected to. What is not needed is dropped.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use tern_hca::{Hca, QueuePair, Result, XrcDomain};
+use tern_threads::Mutex;
 
 /// Which kind of queue pair carries the channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -303,6 +303,10 @@ impl Sink for State {
         self.end_pull(receiver);
     }
 
+    fn undeliverable(&mut self, peer: Proc) {
+        self.note_undeliverable(peer);
+    }
+
     fn lost(&mut self, peer: Proc, why: &str) {
         self.lose(peer, why);
     }

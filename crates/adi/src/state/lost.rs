@@ -7,6 +7,36 @@ use crate::transfer::{EXPECTED, Published, Side};
 use crate::{Proc, Status, Tuple, UNKNOWN};
 
 impl State {
+    /// Messages had left for `peer`, by calls that have succeeded, and will not arrive. It is lost, which is told next.
+    #[cold]
+    pub(super) fn note_undeliverable(&mut self, peer: Proc) {
+        self.undeliverable = Some(peer);
+    }
+
+    /// Messages that had left for `peer` will not arrive. Ends the receives that nothing has come for, where the layer above says so:
+    /// their messages may hang on those. Only receives that no sender sees end; others could be filled at any time.
+    fn end_for_undeliverable(&mut self, peer: Proc, why: &str) {
+        let concerned = (self.on_undeliverable)(peer, why);
+        self.loss.owe(peer, concerned.clone());
+        let requests: Vec<u32> = self.requests.numbered().map(|(request, _)| request).collect();
+        for request in requests {
+            let transfer = self.requests.get(request);
+            let Side::Receive { place, published, .. } = transfer.side else { continue };
+            if transfer.done || published.is_published() || published.is_watched() {
+                continue;
+            }
+            let context = match place {
+                Some(place) => Some(self.matching.posted_pattern(place).context),
+                None if request == EXPECTED => self.matching.expected_context(),
+                None => None,
+            };
+            if context.is_some_and(|context| concerned(context)) {
+                self.withdraw(request);
+                self.fail(request, peer);
+            }
+        }
+    }
+
     /// Ends all transfers with `peer`, and gives up what waits to be sent to it.
     #[cold]
     pub(super) fn lose(&mut self, peer: Proc, why: &str) {
@@ -25,14 +55,22 @@ impl State {
         let waits: Vec<u32> = self.requests.numbered().map(|(request, _)| request).collect();
         for request in waits {
             if self.needs(request, peer) {
+                let transfer = self.requests.get(request);
+                if matches!(transfer.side, Side::Send { .. }) && (transfer.promised || transfer.released) {
+                    self.undeliverable = Some(peer);
+                }
                 self.withdraw(request);
                 self.fail(request, peer);
             }
+        }
+        if self.undeliverable.take_if(|undeliverable| *undeliverable == peer).is_some() {
+            self.end_for_undeliverable(peer, why);
         }
     }
 
     /// The transfer ends because `peer` is lost.
     pub(super) fn fail(&mut self, request: u32, peer: Proc) {
+        self.loss.told(peer);
         let transfer = self.requests.get_mut(request);
         let Status { source, tag, .. } = transfer.status;
         transfer.status = Status::without(peer, source, tag);

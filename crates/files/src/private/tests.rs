@@ -1,6 +1,6 @@
 use super::*;
 use crate::scratch::{Scratch, give_away, mode};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, symlink};
 
 fn refused<T: std::fmt::Debug>(result: io::Result<T>, why: &str) {

@@ -4,7 +4,6 @@ use super::context::{Context, set_nonblocking};
 use super::ffi::{self, ibv_comp_channel, ibv_cq, ibv_wc};
 use super::{check, made};
 use crate::{Completion, Error, Opcode, Result, Status};
-use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -12,7 +11,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
+use tern_threads::{Mutex, Thread};
 
 /// See [`crate::CompletionQueue`].
 #[derive(Clone)]
@@ -219,7 +218,7 @@ impl CompletionChannel {
 /// A thread that hears of each notice and leaves it where it is.
 struct Waker {
     stop: OwnedFd,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
 }
 
 impl Waker {
@@ -231,7 +230,7 @@ impl Waker {
         let edges = epoll::EventFlags::IN | epoll::EventFlags::ET;
         epoll::add(&set, notices, epoll::EventData::new_u64(0), edges)?;
         epoll::add(&set, &stop, epoll::EventData::new_u64(STOP), epoll::EventFlags::IN)?;
-        let thread = std::thread::Builder::new().name("tern-verbs".into()).spawn(move || {
+        let thread = Thread::start("tern-verbs", 256 << 10, move || {
             loop {
                 let mut events = Vec::with_capacity(2);
                 match epoll::wait(&set, rustix::buffer::spare_capacity(&mut events), None) {
@@ -251,8 +250,8 @@ impl Drop for Waker {
         let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             // The last user of a channel may be that thread's own call.
-            if thread.thread().id() != std::thread::current().id() {
-                let _ = thread.join();
+            if !thread.is_current() {
+                thread.join();
             }
         }
     }

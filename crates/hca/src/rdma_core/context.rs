@@ -8,7 +8,6 @@ use super::memory::ProtectionDomain;
 use super::receive_queue::XrcDomain;
 use super::{Datagrams, check, made};
 use crate::{Atomics, Capabilities, Error, Event, Limits, Options, ReceiveLimits, Result};
-use parking_lot::Mutex;
 pub use port::Port;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int};
@@ -17,6 +16,7 @@ use std::os::fd::BorrowedFd;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use tern_threads::Mutex;
 
 /// How often this process has been forked from another since the library was loaded.
 static FORKS: AtomicU32 = AtomicU32::new(0);

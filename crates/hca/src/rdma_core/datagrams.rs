@@ -7,11 +7,11 @@ use super::ffi::{self, ibv_ah, ibv_qp, ibv_qp_attr, ibv_qp_cap, ibv_qp_init_attr
 use super::memory::{MemoryRegion, ProtectionDomain};
 use super::{check, made};
 use crate::{Access, Completion, DATAGRAM, Error, Result, Status};
-use parking_lot::Mutex;
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::Arc;
+use tern_threads::Mutex;
 
 /// What a card writes in front of each datagram: the route by which it came.
 const ROUTE: usize = 40;

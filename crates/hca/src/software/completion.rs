@@ -2,12 +2,12 @@
 
 use super::hca::Shared;
 use crate::{Completion, Error, Result};
-use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use tern_threads::Mutex;
 
 /// A completion, and the slots of a send queue that are free when it has been polled.
 struct Entry {

@@ -4,11 +4,11 @@ use super::address::Address;
 use super::completion::{Channel, CompletionChannel};
 use super::hca::Shared;
 use crate::{DATAGRAM, Error, Result};
-use parking_lot::{Mutex, RwLock};
 use rustix::net::{RecvFlags, SendFlags, recv, sendto};
 use std::collections::{HashMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use tern_threads::{Mutex, RwLock};
 
 /// In front of each datagram: the HCA's token and the box's number.
 const LABEL: usize = 12;

@@ -6,9 +6,9 @@ use super::queue_pair::{QueuePair, Source};
 use super::receives::{Receives, SharedReceiveQueue, XrcShared};
 use super::regions::{ANY_DOMAIN, mapped, writable};
 use crate::{Access, Error, Limits, ReceiveLimits, Result};
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tern_threads::Mutex;
 
 #[derive(Clone)]
 pub struct ProtectionDomain {

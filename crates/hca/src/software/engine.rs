@@ -13,7 +13,6 @@ use super::queue_pair::{News, Pair, Reach};
 use super::regions::Regions;
 use super::strangers::Strangers;
 use crate::{Error, Result};
-use parking_lot::{Condvar, Mutex, RwLock};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{EventfdFlags, Timespec, eventfd};
 use std::cmp::Reverse;
@@ -21,9 +20,8 @@ use std::collections::{BinaryHeap, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 use std::time::Duration;
-use tern_node::without_signals;
+use tern_threads::{Condvar, Mutex, RwLock, Thread};
 use watch::Watch;
 
 mod rounds;
@@ -88,7 +86,7 @@ pub struct Engine {
     epoll: OwnedFd,
     wake: OwnedFd,
     stopping: AtomicBool,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<Thread>>,
     pub regions: Regions,
     pub strangers: Strangers,
     pairs: RwLock<HashMap<u32, Arc<Pair>>>,
@@ -179,9 +177,9 @@ impl Engine {
         self.rouse();
         let thread = self.thread.lock().take();
         if let Some(thread) = thread
-            && thread.thread().id() != std::thread::current().id()
+            && !thread.is_current()
         {
-            let _ = thread.join();
+            thread.join();
         }
     }
 
@@ -219,9 +217,7 @@ impl Engine {
         epoll::add(&engine.epoll, &engine.wake, Tag::Wake.to_data(), EventFlags::IN)
             .map_err(|error| failed("place in epoll", &error))?;
         let it = engine.clone();
-        let thread = without_signals(|| {
-            std::thread::Builder::new().name("tern-hca".into()).stack_size(512 << 10).spawn(move || it.run())
-        });
+        let thread = Thread::start("tern-hca", 512 << 10, move || it.run());
         *engine.thread.lock() = Some(thread.map_err(|error| failed("thread", &error))?);
         Ok(engine)
     }

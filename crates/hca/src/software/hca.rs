@@ -11,7 +11,6 @@ use super::queue_pair::{Caller, MESSAGE};
 use super::regions::SEGMENTS;
 use crate::link::pass;
 use crate::{Atomics, Capabilities, Error, Event, Faults, Limits, Link, Options, ReceiveLimits, Result};
-use parking_lot::{Mutex, RwLock};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
 use std::collections::VecDeque;
@@ -20,6 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use tern_threads::{Mutex, RwLock};
 
 /// Inline bytes unless the link model says otherwise.
 const INLINE: u32 = 256;

@@ -26,12 +26,12 @@ pub use handle::QueuePair;
 use incoming::Incoming;
 pub use near::{Caller, Reach};
 use outgoing::Outgoing;
-use parking_lot::Mutex;
 use reach::Group;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use target::Target;
+use tern_threads::Mutex;
 
 /// Bytes of one message at most.
 pub const MESSAGE: u32 = 1 << 30;

@@ -5,9 +5,9 @@ use super::domain::XrcDomain;
 use super::hca::Shared;
 use super::regions::SEGMENTS;
 use crate::{Error, Event, ReceiveLimits, Result, Segment};
-use parking_lot::{Mutex, RwLock};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use tern_threads::{Mutex, RwLock};
 
 /// A receive that was posted.
 #[derive(Default)]

@@ -6,10 +6,10 @@
 
 use crate::{Access, Segment};
 use libc::{c_void, iovec};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use tern_threads::{Mutex, RwLock, RwLockReadGuard};
 
 /// Segments of one request at most.
 pub const SEGMENTS: usize = 32;

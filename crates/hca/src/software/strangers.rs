@@ -8,13 +8,13 @@ use super::queue_pair::Caller;
 use super::rings::Rings;
 use super::wire::{Frame, HEADER, Kind};
 use crate::descriptors::{self, Reserve};
-use parking_lot::Mutex;
 use rustix::net::{RecvFlags, SocketFlags, accept_with, recv};
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
+use tern_threads::Mutex;
 
 /// From so many callers on that have not said what they want, those give way that have had their time.
 const MANY: usize = 128;

@@ -9,7 +9,6 @@
 //!   that can fail (`errno`), no panic.
 
 use super::userfaultfd::last_error;
-use crate::without_signals;
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 use rustix::io::{Errno, Result};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -17,6 +16,7 @@ use rustix::thread::{futex, set_name};
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
+use tern_threads::without_signals;
 
 /// Bytes of its stack.
 const STACK: usize = 64 << 10;

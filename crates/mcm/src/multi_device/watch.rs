@@ -9,9 +9,8 @@ use rustix::thread::futex;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::JoinHandle;
-use tern_node::without_signals;
 use tern_shm::Alarm;
+use tern_threads::Thread;
 
 /// The process is awake: the thread has nothing to do.
 const IDLE: u32 = 0;
@@ -25,7 +24,7 @@ pub struct Watch {
     state: Arc<AtomicU32>,
     /// Ends a wait for the descriptor.
     end: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<Thread>,
 }
 
 impl Watch {
@@ -37,8 +36,7 @@ impl Watch {
         let state = Arc::new(AtomicU32::new(IDLE));
         let end = Arc::new(eventfd(0, EventfdFlags::CLOEXEC)?);
         let (shared, stop) = (state.clone(), end.clone());
-        let thread = std::thread::Builder::new().name("tern-watch".into()).stack_size(64 << 10);
-        let thread = without_signals(|| thread.spawn(move || watch(&shared, &network, &stop, &alarm)))?;
+        let thread = Thread::start("tern-watch", 64 << 10, move || watch(&shared, &network, &stop, &alarm))?;
         Ok(Watch { state, end, thread: Some(thread) })
     }
 
@@ -81,7 +79,7 @@ impl Drop for Watch {
         let _ = futex::wake(&self.state, futex::Flags::PRIVATE, 1);
         let _ = rustix::io::write(&*self.end, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            thread.join();
         }
     }
 }

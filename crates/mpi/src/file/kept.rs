@@ -7,8 +7,10 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::exchange::Circle;
 use crate::guarded::Guarded;
+use rustix::io::Errno;
 use std::cell::{Cell, RefCell};
 use std::ffi::OsStr;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::{Rc, Weak};
@@ -20,8 +22,10 @@ use tern_io::Sharing;
 const MOST: u32 = 1 << 20;
 /// Bytes of one.
 const BYTES: u64 = 8;
-/// The name of the file in its directory.
-const NAME: &str = "pointer";
+/// Bytes in front of them.
+const HEAD: u64 = MARK as u64;
+/// The name of the file, in its directory or for those who look at a process's open files.
+const NAME: &str = "tern-pointer";
 
 /// A file of words, which all processes of a circle have open.
 struct Words {
@@ -47,7 +51,7 @@ static NUMBER: Guarded<Cell<u32>> = Guarded::new(Cell::new(0));
 impl Kept {
     /// Replaces the number by what `change` makes of it; returns what it was.
     pub fn exchange(&self, change: impl FnOnce(i64) -> i64) -> Result<i64> {
-        let (mut bytes, at) = ([0; BYTES as usize], u64::from(self.slot) * BYTES);
+        let (mut bytes, at) = ([0; BYTES as usize], HEAD + u64::from(self.slot) * BYTES);
         let file = &self.words.file;
         let _turn = file.lock(Sharing::Exclusive, at..at + BYTES)?;
         file.read_at(at, &mut bytes)?;
@@ -123,27 +127,50 @@ fn numbers(told: &[u8]) -> [u32; 2] {
     [0, 4].map(|at| told.get(at..at + 4).map_or(0, |four| u32::from_ne_bytes(four.try_into().expect("four bytes"))))
 }
 
-/// The first word of a new file. It has a directory of this user's for itself, so that no other user reaches it.
+/// The first word of a new file: in memory, which leaves nothing behind whoever is killed, or else in a folder that all of them see.
 async fn fresh(circle: &Circle) -> Result<std::result::Result<Kept, String>> {
-    let made = if circle.me == 0 { make().map(Some) } else { Ok(None) };
+    match made_at(circle, &MEMORY).await? {
+        Ok(kept) => Ok(Ok(kept)),
+        Err(_) => made_at(circle, &FOLDER).await,
+    }
+}
+
+/// A file that the first process has made: what it tells the others of it, and the directory that goes when all have the file open.
+struct Made {
+    file: OwnedFd,
+    told: Vec<u8>,
+    directory: Option<Private>,
+}
+
+/// Where such a file lies: how the first process makes it, and how the others open it by what they are told.
+struct Place {
+    make: fn() -> std::result::Result<Made, String>,
+    find: fn(&[u8]) -> std::result::Result<OwnedFd, String>,
+}
+
+const MEMORY: Place = Place { make: make_in_memory, find: find_in_memory };
+const FOLDER: Place = Place { make: make_in_folder, find: find_in_folder };
+
+async fn made_at(circle: &Circle, place: &Place) -> Result<std::result::Result<Kept, String>> {
+    let made = if circle.me == 0 { (place.make)().map(Some) } else { Ok(None) };
     let number = NUMBER.get().get() + 1;
-    let path =
-        made.as_ref().ok().and_then(|made| made.as_ref()).map_or(Path::new(""), |(directory, _)| directory.path());
-    let told = circle.share(0, [&number.to_ne_bytes()[..], path.as_os_str().as_bytes()].concat()).await;
+    let own = made.as_ref().ok().and_then(|made| made.as_ref()).map_or(&[][..], |made| &made.told);
+    let told = circle.share(0, [&number.to_ne_bytes()[..], own].concat()).await;
     let mine = match (&told, &made) {
         (Err(error), _) => Err(error.message.clone()),
         (_, Err(why)) => Err(why.clone()),
-        (_, Ok(Some((_, file)))) => file.try_clone().map_err(|why| format!("{}: {why}", path.display())),
-        (Ok(told), Ok(None)) => found(&told[4..]),
+        (_, Ok(Some(made))) => made.file.try_clone().map_err(|why| why.to_string()),
+        (Ok(told), Ok(None)) if told.len() == 4 => Err("the first process has none".to_owned()),
+        (Ok(told), Ok(None)) => (place.find)(&told[4..]),
     };
-    let mine = mine.map(|file| tern_io::File::of(file.into(), Path::new(NAME), true)).and_then(|file| {
+    let mine = mine.map(|file| tern_io::File::of(file, Path::new(NAME), true)).and_then(|file| {
         if file.has_locks() { Ok(file) } else { Err("the file system of TMPDIR has no locks".to_owned()) }
     });
     let agreed = match &told {
         Ok(_) => consented(circle, &mine).await,
         Err(error) => Err(error.clone()),
     };
-    if let Ok(Some((directory, _))) = made {
+    if let Ok(Some(Made { directory: Some(directory), .. })) = made {
         // All have it open or do without. A name that stays would be a nuisance, no error.
         let _ = directory.remove(NAME).and_then(|()| directory.remove_directory());
     }
@@ -178,21 +205,48 @@ async fn consented(circle: &Circle, mine: &std::result::Result<tern_io::File, St
     }
 }
 
-/// The file in a directory that the first process has told of.
-fn found(path: &[u8]) -> std::result::Result<std::fs::File, String> {
-    if path.is_empty() {
-        return Err("the first process has none".to_owned());
+/// How the kernel tells of a file in memory with [`NAME`].
+const LINK: &str = "/memfd:tern-pointer";
+/// Bytes by which the file is known: a process of that number on another machine may have such a file, too.
+const MARK: usize = 16;
+
+/// A file in memory, with its mark.
+fn make_in_memory() -> std::result::Result<Made, String> {
+    let failed = |why: Errno| format!("a file in memory: {why}");
+    let mark: [u8; MARK] = tern_node::random().map_err(|why| why.to_string())?;
+    let file = rustix::fs::memfd_create(NAME, rustix::fs::MemfdFlags::CLOEXEC).map_err(failed)?;
+    if rustix::io::pwrite(&file, &mark, 0).map_err(failed)? != MARK {
+        return Err(failed(Errno::NOSPC));
     }
-    let path = Path::new(OsStr::from_bytes(path));
-    Private::find(path).and_then(|found| found.change(NAME)).map_err(|why| format!("{}: {why}", path.display()))
+    let place = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    Ok(Made { file, told: [&mark[..], place.as_bytes()].concat(), directory: None })
 }
 
-/// A directory of its own with the file.
-fn make() -> std::result::Result<(Private, std::fs::File), String> {
+/// The file among those that the first process has open.
+fn find_in_memory(told: &[u8]) -> std::result::Result<OwnedFd, String> {
+    let none = || "the first process runs on another machine".to_owned();
+    let (mark, place) = told.split_at_checked(MARK).ok_or_else(none)?;
+    // Nothing else is opened: that might wait, or change something.
+    let link = rustix::fs::readlink(place, Vec::new()).map_err(|why| why.to_string())?;
+    if !link.to_bytes().starts_with(LINK.as_bytes()) {
+        return Err(none());
+    }
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+    let file = rustix::fs::open(place, flags, rustix::fs::Mode::empty()).map_err(|why| why.to_string())?;
+    let mut found = [0; MARK];
+    let read = rustix::io::pread(&file, &mut found, 0).map_err(|why| why.to_string())?;
+    if read == MARK && found == mark { Ok(file) } else { Err(none()) }
+}
+
+/// A file in a directory of its own, which is this user's alone.
+fn make_in_folder() -> std::result::Result<Made, String> {
     let failed = |why: std::io::Error| format!("a file in {}: {why}", std::env::temp_dir().display());
     let directory = Private::temporary().map_err(failed)?;
-    match directory.create(NAME).and_then(|file| file.set_len(BYTES).map(|()| file)) {
-        Ok(file) => Ok((directory, file)),
+    match directory.create(NAME).and_then(|file| file.set_len(HEAD + BYTES).map(|()| file)) {
+        Ok(file) => {
+            let told = directory.path().as_os_str().as_bytes().to_vec();
+            Ok(Made { file: file.into(), told, directory: Some(directory) })
+        }
         Err(why) => {
             let _ = directory.remove(NAME);
             let _ = directory.remove_directory();
@@ -201,10 +255,34 @@ fn make() -> std::result::Result<(Private, std::fs::File), String> {
     }
 }
 
+/// The file in a directory that the first process has told of.
+fn find_in_folder(told: &[u8]) -> std::result::Result<OwnedFd, String> {
+    let path = Path::new(OsStr::from_bytes(told));
+    let found = Private::find(path).and_then(|found| found.change(NAME));
+    found.map(OwnedFd::from).map_err(|why| format!("{}: {why}", path.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use tern_io::Mode;
+
+    #[test]
+    fn a_file_in_memory_is_found_by_its_mark() {
+        let made = make_in_memory().expect("a file");
+        let found = find_in_memory(&made.told).expect("it is there");
+        rustix::io::pwrite(&made.file, &7_i64.to_ne_bytes(), HEAD).expect("written");
+        let mut bytes = [0; 8];
+        rustix::io::pread(&found, &mut bytes, HEAD).expect("read");
+        assert_eq!(i64::from_ne_bytes(bytes), 7, "it is the same file");
+        let place = |fd: &OwnedFd| format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd()).into_bytes();
+        let other = make_in_memory().expect("a file").file;
+        let mark = &made.told[..MARK];
+        assert!(find_in_memory(&[mark, &place(&other)].concat()).is_err(), "another such file");
+        let (_, writer) = rustix::pipe::pipe().expect("a pipe");
+        assert!(find_in_memory(&[mark, &place(&writer)].concat()).is_err(), "something else");
+        assert!(find_in_memory(b"").is_err() && find_in_memory(mark).is_err());
+    }
 
     #[test]
     fn a_word_in_a_file_is_added_to_by_one_at_a_time() {
@@ -212,7 +290,7 @@ mod tests {
         let mode = Mode { read: true, write: true, create: true, exclusive: false };
         let open = || tern_io::File::open(&path, mode).unwrap();
         let made = open();
-        made.set_size(40).unwrap();
+        made.set_size(56).unwrap();
         let (threads, times) = (4, 200);
         std::thread::scope(|scope| {
             for _ in 0..threads {

@@ -39,6 +39,7 @@ impl Pool {
     /// Keeps `bytes` until the transfer `id` is complete.
     pub fn keep(&self, id: tern_adi::Request, comm: Rc<Comm>, bytes: Vec<u8>) {
         self.used.set(self.used.get() + cost(bytes.len()));
+        adi().promise(id);
         self.pending.borrow_mut().push(Buffered { id, _comm: comm, bytes });
     }
 
@@ -48,7 +49,7 @@ impl Pool {
             if !adi().is_done(*id) {
                 return true;
             }
-            // A receiver that is lost is no matter of the sender's: the send has returned.
+            // If the receiver is lost, that was told (`promise`).
             let _ = adi().take(*id);
             self.used.set(self.used.get() - cost(bytes.len()));
             false

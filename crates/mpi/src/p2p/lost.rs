@@ -12,8 +12,13 @@ pub fn watch(adi: &Adi) {
     adi.know_members(std::rc::Rc::new(takes_part));
 }
 
+/// Whether the program's own messages travel in that context, not those of collectives.
+pub fn is_programs(context: u32) -> bool {
+    context.is_multiple_of(2)
+}
+
 /// Whether `proc` is one of those that may send in `context`. Where that is not known, it may be.
-fn takes_part(context: u32, proc: Proc) -> bool {
+pub fn takes_part(context: u32, proc: Proc) -> bool {
     let objects = objects();
     let tables = (objects.world.try_borrow(), objects.own.try_borrow(), objects.comms.try_borrow());
     let (Ok(world), Ok(own), Ok(comms)) = tables else { return true };

@@ -14,7 +14,7 @@ use crate::dma::Dma;
 use rustix::fd::{AsFd, OwnedFd};
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use tern_threads::Thread;
 
 /// Bytes of a step of a copy that its caller waits for.
 const STEP: u64 = 8 << 20;
@@ -27,7 +27,7 @@ const STEP: u64 = 8 << 20;
 pub struct Space {
     shared: Arc<Shared>,
     regions: Mutex<Regions>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Mutex<Option<Thread>>,
     /// The process that has joined.
     process: u32,
 }
@@ -262,7 +262,7 @@ impl Space {
         if thread.is_none() {
             let shared = self.shared.clone();
             let run = move || shared.run_thread();
-            *thread = Some(std::thread::Builder::new().name("tern-copy".into()).spawn(run)?);
+            *thread = Some(Thread::start("tern-copy", 256 << 10, run)?);
         }
         Ok(())
     }
@@ -314,7 +314,7 @@ impl Drop for Space {
         self.shared.stop.store(true, std::sync::atomic::Ordering::Release);
         member::ring(self.shared.member());
         if let Some(thread) = lock(&self.thread).take() {
-            let _ = thread.join();
+            thread.join();
         }
     }
 }

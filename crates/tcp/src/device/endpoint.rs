@@ -14,8 +14,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use tern_device::{Abilities, Channel};
-use tern_node::{random, without_signals};
+use tern_node::random;
 use tern_proof::{Keys, Token};
+use tern_threads::Thread;
 
 /// A process that listens, and does not know its peers yet.
 pub struct Endpoint {
@@ -57,8 +58,7 @@ impl Endpoint {
         let ready = Rc::new(epoll::create(CreateFlags::CLOEXEC)?);
         epoll::add(&ready, &shared.bell, EventData::new_u64(BELL), EventFlags::IN)?;
         let service = Service::new(shared.clone(), self.listener);
-        let thread = std::thread::Builder::new().name("tern-tcp".into()).stack_size(128 << 10);
-        let thread = without_signals(|| thread.spawn(move || service.run()))?;
+        let thread = Thread::start("tern-tcp", 128 << 10, move || service.run())?;
         let packet = self.settings.packet;
         let abilities = Abilities {
             name: "tcp",
@@ -84,6 +84,7 @@ impl Endpoint {
             connections: RefCell::default(),
             open: RefCell::default(),
             losses: RefCell::default(),
+            undeliverable: RefCell::default(),
             sleepers: Cell::new(0),
             scratch: Cell::default(),
             gathered: RefCell::default(),

@@ -2,9 +2,9 @@
 
 use crate::fabric::Fabric;
 use crate::transport::{Sending, Way};
-use parking_lot::Mutex;
 use std::sync::Arc;
 use tern_hca::{Connection, QueuePair, Result, State};
+use tern_threads::Mutex;
 
 /// This side of the connection to one peer, from before it is connected.
 pub struct End {

@@ -8,11 +8,10 @@ use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_hca::descriptors;
-use tern_node::without_signals;
+use tern_threads::Thread;
 
 /// Looks for a free descriptor after so long, when there was none even to turn somebody away.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -41,9 +40,8 @@ impl Line {
     }
 }
 
-pub fn begin(shared: Arc<Shared>, listener: TcpListener) -> io::Result<JoinHandle<()>> {
-    let thread = Builder::new().name("tern-connect".into()).stack_size(128 << 10);
-    without_signals(|| thread.spawn(move || serve(&shared, &listener)))
+pub fn begin(shared: Arc<Shared>, listener: TcpListener) -> io::Result<Thread> {
+    Thread::start("tern-connect", 128 << 10, move || serve(&shared, &listener))
 }
 
 fn serve(shared: &Shared, listener: &TcpListener) {

@@ -9,9 +9,9 @@ use super::super::clock::NEVER;
 use super::super::completion::Queue;
 use super::super::wire::{Frame, Kind};
 use super::*;
-use parking_lot::RwLock;
 use std::collections::VecDeque;
 use std::sync::Weak;
+use tern_threads::RwLock;
 
 /// Numbers of receive queues from here on are places in the list of what is reached; queue pairs and receive queues have
 /// 24 bits.

@@ -1,0 +1,11 @@
+// A part of a program that is opened and closed: it is the only one that is linked with MPI. Its destructor ends MPI.
+#include "ends.h"
+
+void run(void);
+void run(void)
+{
+    begin(NULL, NULL, MPI_THREAD_MULTIPLE);
+    late(0);
+}
+
+__attribute__((destructor)) static void end(void) { meet_and_finalize(); }

@@ -1,0 +1,47 @@
+// Rank 1 sends to rank 2, which it cannot call, and waits for rank 0, who waits for rank 2, who waits for rank 1.
+// With `return` errors are returned, and each rank says what it was told.
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int class_of(int code)
+{
+    int class = code;
+    if (code) MPI_Error_class(code, &class);
+    return class;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, value = 1, first, second, last;
+    const char *how = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!strcmp(how, "return")) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (!strcmp(how, "last")) {
+        // The last that rank 1 does: it finds out in MPI_Finalize.
+        if (rank == 1) MPI_Send(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
+        if (rank == 2) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Finalize();
+        return 0;
+    }
+    if (rank == 1) {
+        if (!strcmp(how, "buffered")) {
+            static char buffer[1 << 20], large[900000];
+            MPI_Buffer_attach(buffer, sizeof buffer);
+            first = MPI_Bsend(large, sizeof large, MPI_CHAR, 2, 0, MPI_COMM_WORLD);
+        } else {
+            first = MPI_Send(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
+        }
+        second = MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        static char large[900000];
+        first = MPI_Recv(large, sizeof large, MPI_CHAR, (rank + 2) % 3, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        second = MPI_Send(&value, 1, MPI_INT, (rank + 1) % 3, 0, MPI_COMM_WORLD);
+    }
+    printf("rank %d: %s, %s\n", rank, class_of(first) == MPI_ERR_PROC_ABORTED ? "aborted" : first ? "failed" : "well",
+        class_of(second) == MPI_ERR_PROC_ABORTED ? "aborted" : second ? "failed" : "well");
+    fflush(stdout);
+    last = MPI_Finalize();
+    return last ? 9 : 0;
+}
