@@ -27,7 +27,7 @@ impl Door {
     }
 
     /// The next caller that has proven itself, if there is one. Never waits.
-    pub fn next(&mut self) -> Option<Proven> {
+    pub fn take(&mut self) -> Option<Proven> {
         self.accept();
         let mut at = 0;
         while at < self.knocks.len() {
@@ -66,7 +66,7 @@ impl Door {
         }
     }
 
-    /// Waits until [`Door::next`] has something to do.
+    /// Waits until [`Door::take`] has something to do.
     pub fn wait(&self) {
         let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
         let mut until: Option<Instant> = None;
@@ -112,7 +112,7 @@ mod tests {
     fn meet(mut caller: Knock, door: &mut Door) -> Option<(Proven, Proven)> {
         let (mut here, mut there) = (Progress::Wait, None);
         while here != Progress::Proven || there.is_none() {
-            there = there.or_else(|| door.next());
+            there = there.or_else(|| door.take());
             if here != Progress::Proven {
                 here = caller.step().ok()?;
             }
@@ -155,7 +155,7 @@ mod tests {
                 stranger.write_all(&hello.encode()).expect("room");
             }
             crowd.push(stranger);
-            assert!(door.next().is_none() && door.knocks.len() <= 8);
+            assert!(door.take().is_none() && door.knocks.len() <= 8);
         }
         assert!(meet(knock(address, 7), &mut door).is_some());
         assert!(door.knocks.len() <= 8);

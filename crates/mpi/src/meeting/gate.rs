@@ -149,7 +149,7 @@ impl Gate {
 
     /// The next caller of another machine that knows the secret. The others may go on when somebody is taken next.
     fn next_far(&self) -> Option<Proven> {
-        self.far.as_ref()?.borrow_mut().next()
+        self.far.as_ref()?.borrow_mut().take()
     }
 }
 
