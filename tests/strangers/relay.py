@@ -99,24 +99,32 @@ def serve(address, port, target, folder, mode, *words):
             print(mode, error, flush=True)
 
 
+def closed(connection):
+    try:
+        return connection.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def crowd(count, *targets):
-    """Until it is ended: where one is closed, or all are open, there is a new one."""
+    """Until it is ended: where one is closed there is a new one. Ready when all are open, or nobody listens yet."""
     become_nobody()
     targets = [target.rsplit(":", 1) for target in targets]
     held = {number: [] for number in range(len(targets))}
     while True:
         for number, target in enumerate(targets):
+            held[number] = [one for one in held[number] if not closed(one)]
             try:
-                held[number].append(call(*target))
+                for _ in range(int(count) - len(held[number])):
+                    one = call(*target)
+                    one.setblocking(False)
+                    held[number].append(one)
             except OSError:
-                # Nobody listens yet.
-                print("ready", flush=True)
-                time.sleep(0.02)
-            if len(held[number]) > int(count):
-                held[number].pop(0).close()
-        if all(len(some) >= int(count) for some in held.values()):
-            print("ready", flush=True)
-            time.sleep(0.02)
+                pass
+        print("ready", flush=True)
+        time.sleep(0.005)
 
 
 def again(target, port, folder):
