@@ -93,7 +93,7 @@ impl AsFd for Door {
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
     const TIME: Duration = Duration::from_secs(20);
 
@@ -141,6 +141,31 @@ mod tests {
             }
         });
         assert!(nobody.is_err());
+    }
+
+    #[test]
+    fn words_that_are_cut_off_or_wrong_let_nobody_in() {
+        let (mut door, address) = door(8);
+        let hello = crate::Keys { me: 0, tokens: vec![[7; 32]; 2] }.hello(1, 5, [1; 16]).encode();
+        let mut wrong: Vec<Vec<u8>> = [0, 1, 35, 36].map(|end| hello[..end].to_vec()).into();
+        wrong.extend([31, 32].map(|more| [&hello[..], &vec![9; more]].concat()));
+        wrong.push(vec![3; 100]);
+        for words in wrong {
+            let mut stranger = TcpStream::connect(address).expect("it listens");
+            stranger.write_all(&words).and_then(|()| stranger.shutdown(Shutdown::Write)).expect("room");
+            let mut called = false;
+            while !called || !door.knocks.is_empty() {
+                assert!(door.take().is_none());
+                called |= !door.knocks.is_empty() || words.is_empty() || stranger_is_answered(&stranger);
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Whether the door has ended the connection, or has said something.
+    fn stranger_is_answered(stranger: &TcpStream) -> bool {
+        stranger.set_nonblocking(true).expect("a socket");
+        !stranger.peek(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     }
 
     #[test]
