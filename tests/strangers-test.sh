@@ -1,6 +1,7 @@
 #!/bin/bash
 # Strangers at every socket on which a job listens: random bytes, and first messages of another job, as they were or
 # changed. The job must end with the right answer. Skipped, aloud, where no network namespace can be made.
+# Then another user beside agents and keepers that start (strangers/start.sh), and at the ports of ranks (strangers/ports.sh).
 # Usage: tests/strangers-test.sh PREFIX [COUNT]
 #   COUNT   random messages, and changed ones, for each socket [300]
 set -eu
@@ -10,7 +11,12 @@ prefix=$(cd "${1:?"usage: $0 PREFIX [COUNT]"}" && pwd)
 . "$here/common.sh"
 count=${2:-300}
 if [ -z "${TERN_TEST_APART:-}" ]; then
-    TERN_TEST_APART=1 unshare --net "$0" "$prefix" "$count" 2> /dev/null && exit 0
+    if TERN_TEST_APART=1 unshare --net "$0" "$prefix" "$count" 2> /dev/null; then
+        code=0
+        "$here/strangers/start.sh" "$prefix" || code=1
+        "$here/strangers/ports.sh" "$prefix" || code=1
+        exit $code
+    fi
     code=$?
     # unshare itself fails with 1 too, but then nothing was printed by this script.
     unshare --net true 2> /dev/null && exit $code

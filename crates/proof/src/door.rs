@@ -27,7 +27,7 @@ impl Door {
     }
 
     /// The next caller that has proven itself, if there is one. Never waits.
-    pub fn next(&mut self) -> Option<Proven> {
+    pub fn take(&mut self) -> Option<Proven> {
         self.accept();
         let mut at = 0;
         while at < self.knocks.len() {
@@ -66,7 +66,7 @@ impl Door {
         }
     }
 
-    /// Waits until [`Door::next`] has something to do.
+    /// Waits until [`Door::take`] has something to do.
     pub fn wait(&self) {
         let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
         let mut until: Option<Instant> = None;
@@ -93,7 +93,7 @@ impl AsFd for Door {
 mod tests {
     use super::*;
     use std::io::Write;
-    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
     const TIME: Duration = Duration::from_secs(20);
 
@@ -112,7 +112,7 @@ mod tests {
     fn meet(mut caller: Knock, door: &mut Door) -> Option<(Proven, Proven)> {
         let (mut here, mut there) = (Progress::Wait, None);
         while here != Progress::Proven || there.is_none() {
-            there = there.or_else(|| door.next());
+            there = there.or_else(|| door.take());
             if here != Progress::Proven {
                 here = caller.step().ok()?;
             }
@@ -134,13 +134,38 @@ mod tests {
         }
         assert!(meet(knock(address, 8), &mut door).is_none());
         drop(door);
-        let nobody = Knock::at(address, [7; 32], 5, TIME, TIME).and_then(|mut knock| {
+        let nobody: std::io::Result<()> = Knock::at(address, [7; 32], 5, TIME, TIME).and_then(|mut knock| {
             loop {
                 knock.step()?;
                 std::thread::yield_now();
             }
         });
-        assert!(matches!(nobody, Err::<(), _>(_)));
+        assert!(nobody.is_err());
+    }
+
+    #[test]
+    fn words_that_are_cut_off_or_wrong_let_nobody_in() {
+        let (mut door, address) = door(8);
+        let hello = crate::Keys { me: 0, tokens: vec![[7; 32]; 2] }.hello(1, 5, [1; 16]).encode();
+        let mut wrong: Vec<Vec<u8>> = [0, 1, 35, 36].map(|end| hello[..end].to_vec()).into();
+        wrong.extend([31, 32].map(|more| [&hello[..], &vec![9; more]].concat()));
+        wrong.push(vec![3; 100]);
+        for words in wrong {
+            let mut stranger = TcpStream::connect(address).expect("it listens");
+            stranger.write_all(&words).and_then(|()| stranger.shutdown(Shutdown::Write)).expect("room");
+            let mut called = false;
+            while !called || !door.knocks.is_empty() {
+                assert!(door.take().is_none());
+                called |= !door.knocks.is_empty() || words.is_empty() || stranger_is_answered(&stranger);
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Whether the door has ended the connection, or has said something.
+    fn stranger_is_answered(stranger: &TcpStream) -> bool {
+        stranger.set_nonblocking(true).expect("a socket");
+        !stranger.peek(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     }
 
     #[test]
@@ -155,7 +180,7 @@ mod tests {
                 stranger.write_all(&hello.encode()).expect("room");
             }
             crowd.push(stranger);
-            assert!(door.next().is_none() && door.knocks.len() <= 8);
+            assert!(door.take().is_none() && door.knocks.len() <= 8);
         }
         assert!(meet(knock(address, 7), &mut door).is_some());
         assert!(door.knocks.len() <= 8);

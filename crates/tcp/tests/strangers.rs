@@ -1,7 +1,7 @@
 //! Callers that do not belong to the job change nothing, and are counted.
 
 use proptest::prelude::*;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use tern_device::{Channel, Header, Payload, Sink};
@@ -64,6 +64,21 @@ fn scanners_and_old_jobs_are_refused() {
     }
     talk(&first, &second, 2);
     drop(silent);
+}
+
+#[test]
+fn the_oldest_of_many_silent_callers_goes_and_not_the_newest() {
+    let (first, second, port) = pair();
+    let mut crowd: Vec<TcpStream> = Vec::new();
+    // More than there are places for.
+    for _ in 0..300 {
+        crowd.push(TcpStream::connect(("127.0.0.1", port)).expect("it listens"));
+    }
+    assert_eq!(crowd[0].read(&mut [0]).expect("the end of the connection"), 0);
+    let newest = crowd.last_mut().expect("there are some");
+    newest.set_nonblocking(true).expect("a socket");
+    assert!(newest.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock));
+    talk(&first, &second, 4);
 }
 
 proptest! {

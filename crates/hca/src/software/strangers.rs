@@ -20,6 +20,9 @@ use tern_threads::Mutex;
 const MANY: usize = 128;
 /// The time that a caller has then.
 const TIME: Duration = Duration::from_secs(2);
+/// From so many on the oldest gives way to the next one at once. A caller of the job says what it wants as soon as it is
+/// connected.
+const MOST: usize = 1024;
 /// What a stranger says first.
 pub const HELLO: usize = HEADER + LEN;
 
@@ -61,9 +64,7 @@ impl Strangers {
             let number = hca.engine().number();
             let mut waiting = self.waiting.lock();
             if waiting.len() >= MANY {
-                let before = waiting.len();
-                waiting.retain(|_, stranger: &mut Stranger| stranger.since.elapsed() < TIME);
-                counters::NETWORK_STRANGERS.add((before - waiting.len()) as u64);
+                give_way(&mut waiting);
             }
             if hca.engine().watch(&socket, Tag::Stranger(number)).is_ok() {
                 waiting.insert(
@@ -115,6 +116,18 @@ impl Strangers {
             counters::NETWORK_STRANGERS.add(1);
         }
     }
+}
+
+/// Those go that have had their time; and if they are too many all the same, the oldest.
+fn give_way(waiting: &mut HashMap<u32, Stranger>) {
+    let before = waiting.len();
+    waiting.retain(|_, stranger| stranger.since.elapsed() < TIME);
+    if waiting.len() >= MOST
+        && let Some(oldest) = waiting.iter().min_by_key(|(_, stranger)| stranger.since).map(|(number, _)| *number)
+    {
+        waiting.remove(&oldest);
+    }
+    counters::NETWORK_STRANGERS.add((before - waiting.len()) as u64);
 }
 
 /// Gives the connection to the queue pair that it is for; closes it when there is none.

@@ -218,7 +218,7 @@ mod tests {
         std::thread::spawn(move || {
             loop {
                 door.wait();
-                if let Some(proven) = door.next() {
+                if let Some(proven) = door.take() {
                     let number = proven.number;
                     let _ = Line::new(proven).send(&number.to_le_bytes());
                 }

@@ -106,7 +106,9 @@ impl Gate {
         };
         let near =
             open().map_err(|errno: Errno| Error::new(MPI_ERR_PORT, format!("a port cannot be opened: {errno}")))?;
-        let secret = u128::from(tern_pmi::new_job_id()) << 64 | u128::from(tern_pmi::new_job_id());
+        let random = tern_node::random::<16>();
+        let random = random.map_err(|error| Error::new(MPI_ERR_PORT, format!("a port has no secret: {error}")))?;
+        let secret = u128::from_le_bytes(random);
         let (far, addresses) = match tern_mcm::door(&runtime().job, token(secret)) {
             Ok((door, addresses)) => (Some(RefCell::new(door)), addresses),
             Err(error) => {
@@ -149,7 +151,7 @@ impl Gate {
 
     /// The next caller of another machine that knows the secret. The others may go on when somebody is taken next.
     fn next_far(&self) -> Option<Proven> {
-        self.far.as_ref()?.borrow_mut().next()
+        self.far.as_ref()?.borrow_mut().take()
     }
 }
 

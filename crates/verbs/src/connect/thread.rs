@@ -20,6 +20,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 const MANY: usize = 128;
 /// The time that a caller has then.
 const TIME: Duration = Duration::from_secs(2);
+/// From so many on the oldest gives way to the next one at once. A caller of the job says who it is as soon as it is connected.
+const MOST: usize = 1024;
 
 /// A socket, and what has been read of a word that is not whole yet.
 struct Line {
@@ -58,7 +60,7 @@ fn serve(shared: &Shared, listener: &TcpListener) {
         });
         if ready.get(1) == Some(&true) {
             lines.extend(accept(shared, listener));
-            limit_strangers(&mut lines);
+            limit_strangers(&mut lines, MOST);
         }
         for (socket, peer) in shared.watched.lock().drain(..) {
             lines.push(Line::new(socket, Some(peer)));
@@ -86,11 +88,17 @@ fn accept(shared: &Shared, listener: &TcpListener) -> Option<Line> {
     Some(Line { turned_away, ..Line::new(socket, None) })
 }
 
-/// Callers that say nothing take no more descriptors than that.
-fn limit_strangers(lines: &mut Vec<Line>) {
+/// Callers that say nothing take no more descriptors than that. They stand in the order in which they have come.
+fn limit_strangers(lines: &mut Vec<Line>, most: usize) {
+    let strangers = |lines: &[Line]| lines.iter().filter(|line| line.peer.is_none()).count();
     let before = lines.len();
-    if lines.iter().filter(|line| line.peer.is_none()).count() > MANY {
+    if strangers(lines) > MANY {
         lines.retain(|line| line.peer.is_some() || line.since.elapsed() < TIME);
+        if strangers(lines) > most
+            && let Some(oldest) = lines.iter().position(|line| line.peer.is_none())
+        {
+            lines.remove(oldest);
+        }
         counters::NETWORK_STRANGERS.add((before - lines.len()) as u64);
     }
 }
@@ -166,4 +174,26 @@ fn answer(shared: &Shared, line: &mut Line, word: &Word) -> io::Result<()> {
 fn refuse(line: &mut Line, why: &str) -> io::Result<()> {
     line.socket.write_all(&Word::Refused(why.into()).encode())?;
     Err(io::Error::other(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_caller_and_known_peers_stay() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let socket = TcpStream::connect(listener.local_addr().expect("its address")).expect("a connection");
+        let line = |peer| Line::new(socket.try_clone().expect("a descriptor"), peer);
+        let mut lines = vec![line(Some(7))];
+        let most = MANY + 20;
+        for number in 0..most + 20 {
+            // A call that is turned away stands for the newest one here.
+            lines.push(Line { turned_away: true, ..line(None) });
+            limit_strangers(&mut lines, most);
+            assert!(lines.len() <= most + 1, "{number}");
+            assert!(lines[0].peer == Some(7) && lines.last().is_some_and(|line| line.turned_away));
+            lines.last_mut().expect("it is there").turned_away = false;
+        }
+    }
 }

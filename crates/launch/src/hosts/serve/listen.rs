@@ -54,7 +54,7 @@ fn bind() -> Result<TcpListener, String> {
 fn accept(mut door: Door, hosts: usize, tell: &Sender<Event>) {
     loop {
         door.wait();
-        while let Some(proven) = door.next() {
+        while let Some(proven) = door.take() {
             let number = proven.number;
             // A branch has the number of its agent, and a mark.
             if ((number & !BRANCH) as usize) < hosts {
