@@ -57,6 +57,29 @@ with_stats() {
 check "TERN_STATS names a FIFO" with_stats
 check "which is told" grep -q "TERN_STATS=.*fifo: the file cannot be written" said
 
+# The pointer that the ranks of two nodes share has no file in any folder, for a rank that is killed would leave it there.
+cat > pointer.c <<'C'
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    MPI_File file;
+    MPI_Offset position;
+    char byte = 'a';
+    MPI_Init(&argc, &argv);
+    if (MPI_File_open(MPI_COMM_WORLD, argv[1], MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file)) return 3;
+    if (MPI_File_write_shared(file, &byte, 1, MPI_CHAR, MPI_STATUS_IGNORE)) return 4;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (MPI_File_get_position_shared(file, &position) || position != 2) return 5;
+    MPI_File_close(&file);
+    return MPI_Finalize();
+}
+C
+check "mpicc" "$prefix/bin/mpicc" -o pointer pointer.c
+without_folder() {
+    TMPDIR=$place/gone timeout 60 "$prefix/bin/mpiexec" --nodes 2 -n 2 ./pointer "$place/shared" > said 2>&1
+}
+check "a shared file pointer between nodes, and no folder for temporary files" without_folder
+
 if [ "$(id -u)" -ne 0 ]; then
     skip "what other users prepare" "only root can play them"
 else
