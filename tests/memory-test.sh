@@ -109,7 +109,7 @@ for mechanism in pipe cma mapped; do
     each TERN_PROMOTE=always TERN_MECHANISM="$mechanism" TERN_WATCH=off
 done
 # As with a card: what is registered is watched. A program's own userfaultfd gets EBUSY then.
-programs="memory_random memory_limit"
+programs="memory_moved memory_realloc memory_limit"
 each TERN_PROMOTE=auto TERN_FAULTS=pins TERN_TEST_NODES=2
 
 sums
