@@ -68,7 +68,7 @@ pub struct Ledger {
     /// Since the last fence, which another epoch may follow, an access was of a lock.
     locked: Cell<bool>,
     fenced: Cell<bool>,
-    /// The window's memory here as the last fence has left it, or as it was at first, and the phase of that.
+    /// The window's memory here as the last fence has left it, or else as it was at this process's first lock; and the phase of that.
     before: RefCell<Vec<u8>>,
     since: Cell<Option<u64>>,
     /// Since then this process has locked its own memory.
@@ -78,7 +78,10 @@ pub struct Ledger {
 /// So many accesses are noted between two meetings.
 const NOTED: usize = 4096;
 
-/// Larger windows are not compared with what they were.
+/// Larger windows are not compared with what they were when this process has locked somebody.
+const WATCHED: i64 = 64 << 10;
+
+/// Larger windows are not compared with what they were after a fence.
 const COPIED: usize = 16 << 20;
 
 /// Begins an access to `place` at `rank`: `start` gets the memory for its result. `uses` are arguments that it reads.
@@ -94,7 +97,7 @@ pub fn access(
     for used in uses {
         op.reads.push(active::hold(used.clone())?);
     }
-    if result.len() > 0 {
+    if !result.is_empty() {
         let held =
             active::hold(Use::writes(if what == What::Get { "origin_addr" } else { "result_addr" }, result.clone()))?;
         op.result = Some((held, vec![0; result.len()].into()));
@@ -196,7 +199,15 @@ pub fn locked(win: &Win, rank: u32, exclusive: bool) {
         if exclusive {
             win.checked.exclusive.borrow_mut().push(rank);
         }
+        begun(win);
         win.checked.locked_here.set(win.checked.locked_here.get() || rank == win.comm.rank as u32);
+    }
+}
+
+/// This process has begun an epoch of locks: what it stores from now on may meet what others do.
+pub fn begun(win: &Win) {
+    if is_on() && win.checked.before.borrow().is_empty() && win.own.size <= WATCHED {
+        remember(win, true);
     }
 }
 
@@ -239,7 +250,7 @@ pub fn compare(win: &Win) -> Result<()> {
     let phase = race::phase().filter(|&phase| win.checked.since.get() == Some(phase) && !win.checked.locked_here.get());
     let (first, second) = (win.comm.circle(), win.comm.circle());
     task::run(crate::check::compare(first, win.label(), call))?;
-    let changed = changes(win)?;
+    let changed = changes(win);
     let own: Vec<u8> = win.checked.noted.take().iter().fold(Vec::new(), |mut out, noted| {
         noted.encode(&mut out);
         out
@@ -261,18 +272,17 @@ pub fn compare(win: &Win) -> Result<()> {
 
 /// The bytes of the window's memory here that are not as the last fence has left them. Puts of this epoch have not come yet, for
 /// some members still wait for the others.
-///
-/// Errors: the memory is gone (MPI_ERR_BASE).
-fn changes(win: &Win) -> Result<Vec<Run>> {
+fn changes(win: &Win) -> Vec<Run> {
     let before = win.checked.before.take();
     let base = win.own.base as i64;
     if !before.is_empty()
         && let Some(at) = mapped::gone(&[(base, base + before.len() as i64)])
     {
-        return err!(
-            MPI_ERR_BASE,
-            "the memory of the window at {at:#x} is gone: it must stay until MPI_Win_free has returned"
+        tern_settings::warn!(
+            "the memory of {} at {at:#x} is gone: it must stay until the window is freed",
+            win.label()
         );
+        return Vec::new();
     }
     // SAFETY: the window's memory is this process's, as was just seen, and no access to it is under way.
     let now = unsafe { std::slice::from_raw_parts(win.own.base as *const u8, before.len()) };
@@ -283,7 +293,7 @@ fn changes(win: &Win) -> Result<Vec<Run>> {
             _ => changed.push((at, at + 1)),
         }
     }
-    Ok(changed)
+    changed
 }
 
 /// What the program has stored there: what has `changed`, as far as nobody else has written to it.

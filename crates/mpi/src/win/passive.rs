@@ -54,6 +54,7 @@ pub fn win_lock_all(assert: i32, win: Rc<Win>) -> Result<()> {
     check_locks(&win)?;
     win.judge(|epochs| epochs.may_lock_all())?;
     target::outcome(&win, win.window.lock_all())?;
+    window::begun(&win);
     win.judge(|epochs| epochs.lock_all())
 }
 
