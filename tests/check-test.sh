@@ -9,12 +9,20 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 make_place
 
 "$prefix/bin/mpicc" -Wall -o "$place/mistakes" "$here/debug/mistakes.c"
+"$prefix/bin/mpicc" -Wall -o "$place/misuse" "$here/debug/misuse.c"
 
 # run CHECK WAY [return]: what the job says, and its exit code at the end.
 run() {
     code=0
     TERN_CHECK=$1 timeout --kill-after=5 60 "$prefix/bin/mpiexec" -n 2 "$place/mistakes" "$2" ${3:-} \
         < /dev/null > "$place/said" 2>&1 || code=$?
+    echo "exit code $code" >> "$place/said"
+}
+
+# misuse WAY: what a job of three ranks says that is checked.
+misuse() {
+    code=0
+    TERN_CHECK=on timeout --kill-after=5 60 "$prefix/bin/mpiexec" -n 3 "$place/misuse" "$1" < /dev/null > "$place/said" 2>&1 || code=$?
     echo "exit code $code" >> "$place/said"
 }
 
@@ -117,6 +125,75 @@ expect 'a clean program' << 'LINES'
 !tern
 LINES
 
+# finds WAY LABEL LINE: a way of misuse is named.
+finds() {
+    misuse "$1"
+    expect "$2" << LINES
+$3
+LINES
+}
+
+finds changed_send 'a send whose memory changes' \
+    'MPI_Wait failed in rank 0 .*byte 0 of the data in buf of MPI_Isend was changed by the program before the operation was complete'
+finds changed_receive 'a receive whose memory the program writes' \
+    'MPI_Wait failed in rank 1 .*byte 4 of the data in buf of MPI_Start was changed by the program'
+finds changed_collective 'a nonblocking collective whose memory the program writes' \
+    'MPI_Wait failed in rank 1 .*byte 0 of the data in recvbuf of MPI_Iallreduce was changed by the program'
+finds overlapping_receives 'receives into the same memory' \
+    'MPI_Irecv failed in rank 1 .*the 8 bytes at .* of buf, which this call writes, are also in buf of MPI_Irecv, which writes them'
+finds sent_while_received 'a send of memory that is received into' \
+    'MPI_Send failed in rank .*the 4 bytes at .* of buf, which this call reads, are also in buf of MPI_Irecv, which writes them'
+finds reduced_while_received 'a collective on memory that is received into' \
+    'MPI_Allreduce failed in rank .* of sendbuf, which this call reads, are also in buf of MPI_Irecv'
+finds sendrecv 'a send and a receive in one call' \
+    'MPI_Sendrecv failed in rank .*the 8 bytes at .* of sendbuf, which this call reads, are also in recvbuf of the same call'
+finds gathered_twice 'a gather that writes a place twice' \
+    'MPI_Gatherv failed in rank 0 .*of recvbuf, which this call writes, are also in recvbuf of the same call'
+finds overlapping_entries 'a receive into entries that overlap' \
+    'MPI_Recv failed in rank 1 .*the 16 bytes that this call writes to buf lie in 13 bytes of memory'
+finds not_mapped 'a buffer that ends behind its memory' \
+    'MPI_Send failed in rank 0 .*buf begins at .* and has 4294967296 bytes, which this call reads, but from .* on there is no such memory'
+finds bsend_type 'a buffered send of another type' \
+    'MPI_Recv failed in rank 1 .*the message of 4 bytes from rank 0 with tag 0 is of Float32, but this receive is of Int32'
+misuse freed_active
+expect 'active requests that are freed' << 'LINES'
+^tern\[1\]: warning: MPI_Request_free: the request of MPI_Irecv is of a receive that is active
+^tern\[1\]: warning: MPI_Request_free: the request of MPI_Recv_init is of a receive that is active
+^exit code 0$
+LINES
+finds freed_collective 'a collective whose request is freed' \
+    'MPI_Request_free failed in rank .*the request of MPI_Ibarrier is active: that of a collective must not be freed'
+finds not_waited 'a send that nobody waits for' '^tern\[0\]: warning: at MPI_Finalize: 1 request made by MPI_Isend was not freed$'
+finds race 'two messages that race' \
+    'warning: race: MPI_Recv (source MPI_ANY_SOURCE, tag 1) has got the message of rank [12] with tag 1, but could have got that of'
+finds put_changed 'a put whose memory changes' \
+    'MPI_Win_fence failed in rank 0 .*byte 4 of the data in origin_addr of MPI_Put was changed by the program'
+finds get_changed 'a get whose memory the program writes' \
+    'MPI_Win_unlock failed in rank 0 .*byte 4 of the data in origin_addr of MPI_Get was changed by the program'
+finds get_twice 'two gets into the same memory' \
+    'MPI_Get failed in rank .*of origin_addr, which this call writes, are also in origin_addr of MPI_Get'
+finds puts_meet 'two puts that meet' \
+    'tern\[1\]: warning: race in .*MPI_Put at rank 0 and MPI_Put at rank 2 have bytes 8 to 16 of the memory of rank 1 in common'
+finds locks_meet 'a put and a get under shared locks' \
+    'tern\[1\]: warning: race in .*MPI_Put at rank 0 and MPI_Get at rank 2 have bytes 12 to 16 of the memory of rank 1 in common'
+finds store_meets 'a put and a store of the target' \
+    'tern\[1\]: warning: race in .*MPI_Put at rank 0 and a store of the program at rank 1 have bytes 8 to 9 of the memory of rank 1'
+finds lock_between_fences 'a lock between two fences' \
+    'tern\[0\]: warning: MPI_Win_fence on .*since the fence before it, this process has communicated under a lock'
+finds outside 'a put beyond the window' \
+    'MPI_Put failed in rank 0 .*access to bytes 0 to 4 from displacement 16 at rank 1 is not in its 64 bytes'
+finds window_not_mapped 'a window that ends behind its memory' \
+    'MPI_Win_create failed in rank .*the window has 1099511627776 bytes from .* on, but at .* there is no memory'
+
+for way in right no_race; do
+    misuse "$way"
+    expect "$way is left alone" << 'LINES'
+^exit code 0$
+!tern
+!wrong
+LINES
+done
+
 # Legal programs run as they do without: many collectives under way at once, and every way to ask for an end.
 for program in coll_overlap coll_mixed p2p_complete; do
     code=0
@@ -139,18 +216,28 @@ expect 'buffering works when it is off' << 'LINES'
 ^exit code 0$
 LINES
 
-# With TERN_STALL, a program that relies on buffering is explained, and ended here as soon as it is.
-TERN_CHECK=on TERN_STALL=300ms "$prefix/bin/mpiexec" -n 2 "$place/mistakes" buffering < /dev/null > "$place/said" 2>&1 &
-launcher=$!
-tries=400
-while ! grep -q deadlock "$place/said" && [ "$tries" -gt 0 ]; do
-    tries=$((tries - 1))
-    sleep 0.05
-done
-kill "$launcher"
-wait "$launcher" 2> /dev/null || true
+# stalls RANKS PROGRAM WAY: a job that hangs is explained (TERN_STALL), and ended here as soon as it is.
+stalls() {
+    TERN_CHECK=on TERN_STALL=300ms "$prefix/bin/mpiexec" -n "$1" "$place/$2" "$3" < /dev/null > "$place/said" 2>&1 &
+    launcher=$!
+    tries=400
+    while ! grep -q deadlock "$place/said" && [ "$tries" -gt 0 ]; do
+        tries=$((tries - 1))
+        sleep 0.05
+    done
+    kill "$launcher"
+    wait "$launcher" 2> /dev/null || true
+}
+
+stalls 2 mistakes buffering
 expect 'a program that relies on buffering' << 'LINES'
 rank 0: in MPI_Send for .*: waits for rank 1 to receive, tag 3, 4 bytes, MPI_COMM_WORLD$
+deadlock: rank 0 and rank 1 wait for each other$
+LINES
+
+stalls 3 misuse window_hangs
+expect "a window's collective that one rank does not reach" << 'LINES'
+in MPI_Win_fence for .*: waits for rank [012] to come to it, the window$
 deadlock: rank 0 and rank 1 wait for each other$
 LINES
 

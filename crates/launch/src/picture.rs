@@ -1,5 +1,6 @@
 //! Who waits for whom: one picture from what the ranks of a job say of themselves.
 
+use std::time::Duration;
 use tern_pmi::report::{Item, Report, Seen, What, list, seconds};
 
 /// What is known of a rank.
@@ -87,6 +88,9 @@ fn ranges(ranks: &[u32]) -> String {
     text.collect::<Vec<_>>().join(", ")
 }
 
+/// Who has waited for less may have what it waits for already, and not have seen it. It tells of itself later, if it stays.
+const SETTLED: Duration = Duration::from_millis(100);
+
 /// Ways on for a rank: it goes on when, for every group, one of its members does what is waited for
 /// (or, when one of the groups is enough, for some group).
 struct Waits {
@@ -114,7 +118,7 @@ fn circle(ranks: &[Told]) -> Option<String> {
     let all: Vec<Option<Waits>> = ranks
         .iter()
         .map(|told| match told {
-            Told::Report(report) => waits(report, ranks.len()),
+            Told::Report(report) if report.idle >= SETTLED => waits(report, ranks.len()),
             _ => None,
         })
         .collect();
@@ -171,7 +175,6 @@ fn in_words(members: &[usize]) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::time::Duration;
 
     fn waiting(what: What, peers: &[u32]) -> Told {
         let item = Item { what, peers: peers.to_vec(), tag: Some(5), bytes: Some(4), comm: "MPI_COMM_WORLD".into() };
@@ -224,6 +227,15 @@ mod tests {
     fn who_waits_for_one_that_has_finalized_waits_for_ever() {
         let last = picture(&[waiting(What::Send, &[1]), Told::Finalized]).pop().expect("lines");
         assert_eq!(last, "deadlock: rank 0 waits for rank 1, which takes part in nothing any more");
+    }
+
+    #[test]
+    fn who_has_just_begun_to_wait_makes_no_deadlock() {
+        let mut late = waiting(What::Receive, &[0]);
+        if let Told::Report(report) = &mut late {
+            report.idle = Duration::from_millis(20);
+        }
+        assert_eq!(picture(&[waiting(What::Receive, &[1]), late]).len(), 2);
     }
 
     #[test]

@@ -101,8 +101,8 @@ impl Maps {
         at >= range.end
     }
 
-    /// All of them.
-    fn by_text(&self) -> io::Result<Vec<Vma>> {
+    /// All of them, in order of address, by the text.
+    pub fn by_text(&self) -> io::Result<Vec<Vma>> {
         let mut text = Vec::new();
         let mut part = [0; 4096];
         loop {

@@ -2,25 +2,35 @@
 //!
 //! - Every send is synchronous, so that a program that relies on buffering hangs (TERN_STALL says where).
 //! - A message carries a mark of its signature ([`mark`]); its receive compares (section 3.3.1).
+//! - Memory of an operation that is under way is left alone by other calls, and by the program ([`active`], [`watch`]).
+//! - Messages carry clocks, which show that two of them have raced ([`race`]).
+//! - One-sided accesses of one epoch are compared ([`window`]).
 //! - Members of a collective first exchange what they call, and with which arguments ([`call`]).
 //! - What was never freed is listed by MPI_Finalize ([`crate::leaks`]).
 //!
 //! The mode must be on at all processes of a job. When it is off, the short ways know nothing of it: they
 //! decline while calls are observed ([`crate::observe`]), and the control lines of collectives are not used.
 
+pub mod active;
 pub mod call;
+mod mapped;
+pub mod noted;
+pub mod race;
+pub mod uses;
+pub mod watch;
+pub mod window;
 
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::exchange::Circle;
 use crate::objects::{Comm, Datatype};
 use crate::observe;
-use crate::request::freeing::Freeing;
-use crate::request::{Outcome, Request, Work, transfer_outcome};
-use crate::runtime::adi;
-use crate::scope::Scope;
+use crate::request::{Outcome, transfer_outcome};
+use crate::runtime::{adi, runtime};
 use crate::task;
+use active::Use;
 use call::{ALL, Call, Sign};
-use std::cell::RefCell;
+use race::Posted;
 use std::rc::Rc;
 use tern_adi::{SendMode, Status};
 use tern_coll::{Buffer, BufferV, BufferW, Operator, Root};
@@ -30,6 +40,13 @@ use tern_layout::{Basic, Type};
 #[inline]
 pub fn is_on() -> bool {
     tern_settings::CHECK.get()
+}
+
+/// A call of `function` begins, and calls are noted.
+pub fn called(function: &'static str) {
+    if is_on() {
+        race::called(function);
+    }
 }
 
 // --- Messages ----------------------------------------------------------------------------------
@@ -47,18 +64,19 @@ pub fn marked<R>(count: i64, datatype: &Datatype, send: impl FnOnce() -> R) -> R
     if !is_on() {
         return send();
     }
-    adi().mark(mark(&datatype.layout, count));
+    let mark = mark(&datatype.layout, count);
+    adi().mark(if mark >> KIND == MIXED { mark } else { mark | race::stamp() });
     let sent = send();
     adi().mark(0);
     sent
 }
 
-/// What marks the only basic type of a message, in the upper bits of a mark.
+/// What marks the only basic type of a message, in the upper bits of a mark; 0 says nothing. Below it is the sender's clock.
 const KIND: u32 = 24;
 /// In place of it, for messages of several types: then a hash of them follows.
 const MIXED: u32 = 0xff;
 
-/// The mark of a message of `count` elements: 0 says nothing, which packed data does.
+/// The mark of a message of `count` elements, without a clock: 0 says nothing, which packed data does.
 fn mark(ty: &Type, count: i64) -> u32 {
     let mut runs = ty.signature(count.min(1)).map(|(basic, _)| basic.canonical());
     match runs.next() {
@@ -93,7 +111,8 @@ fn expected(ty: &Type, count: i64, bytes: u64) -> u32 {
 /// The error of a receive of `count` elements whose message has other types.
 fn judge(status: &Status, count: i64, datatype: &Datatype) -> Option<Box<Error>> {
     let own = expected(&datatype.layout, count, status.bytes);
-    if status.mark == 0 || own == 0 || own == status.mark || status.lost > 0 {
+    let theirs = if status.mark >> KIND == MIXED { status.mark } else { status.mark >> KIND << KIND };
+    if theirs == 0 || own == 0 || own == theirs || status.lost > 0 {
         return None;
     }
     Some(Error::new(
@@ -104,41 +123,36 @@ fn judge(status: &Status, count: i64, datatype: &Datatype) -> Option<Box<Error>>
             status.bytes,
             status.source,
             status.tag,
-            named(status.mark),
+            named(theirs),
             named(own),
             datatype.label(),
         ),
     ))
 }
 
+/// A receive is being posted, if the program is checked.
+#[inline]
+pub fn posted(pattern: tern_adi::Pattern) -> Option<Posted> {
+    is_on().then(|| race::posted(Some(pattern)))
+}
+
 /// How a receive of `count` elements ended.
 #[inline]
-pub fn received(status: Status, count: i64, datatype: &Datatype) -> Outcome {
+pub fn received(status: Status, posted: Option<Posted>, count: i64, datatype: &Datatype) -> Outcome {
     let mut outcome = transfer_outcome(status, true);
-    if is_on() && outcome.error.is_none() {
+    if let Some(posted) = posted
+        && outcome.error.is_none()
+    {
+        if !status.cancelled {
+            let mixed = status.mark >> KIND == MIXED;
+            race::received(posted, &status, if mixed { 0 } else { status.mark & ((1 << KIND) - 1) });
+        }
         outcome.error = judge(&status, count, datatype);
         if let Some(error) = &outcome.error {
             outcome.status.error = error.code;
         }
     }
     outcome
-}
-
-/// The request of a receive that was started; its types are compared when it ends.
-#[inline]
-pub fn receive(id: tern_adi::Request, count: i64, datatype: &Rc<Datatype>, comm: &Rc<Comm>) -> Request {
-    if !is_on() {
-        return Request::Transfer { id, receive: true, comm: comm.clone() };
-    }
-    let datatype = datatype.clone();
-    Request::Work(Rc::new(Work {
-        scope: Scope::of(comm.clone()),
-        done: Box::new(move || adi().is_done(id)),
-        finish: Box::new(move || received(adi().take(id), count, &datatype)),
-        ended: RefCell::default(),
-        cancel: Some(Box::new(move || adi().cancel(id))),
-        freeing: Freeing::Always,
-    }))
 }
 
 // --- Collectives -------------------------------------------------------------------------------
@@ -151,10 +165,17 @@ pub(crate) fn function() -> String {
 
 /// Compares the calls of all members of `comm`. Returns when all have come.
 pub async fn agree(comm: Rc<Comm>, call: Call) -> Result<()> {
-    let circle = comm.circle();
+    compare(comm.circle(), comm.label(), call).await
+}
+
+/// The same of the members of a circle, which is called `label`.
+pub(crate) async fn compare(circle: Circle, label: String, mut call: Call) -> Result<()> {
+    (call.clock, call.phase) = race::now();
     let all = circle.gather(&call.encode()).await?;
     let calls: Vec<Call> = all.iter().map(|bytes| Call::decode(bytes)).collect();
-    call::compare(&comm.label(), &calls)
+    let latest = calls.iter().fold((0, 0), |most, call| (call.clock.max(most.0), call.phase.max(most.1)));
+    race::met(latest, circle.procs.len() == runtime().world_size as usize);
+    call::compare(&label, &calls)
 }
 
 /// The same for a call without further arguments, if the program is checked.
@@ -209,13 +230,22 @@ pub struct Blocks<'a> {
     pub op: Option<&'a Operator>,
     pub gives: Vec<(i32, Sign)>,
     pub takes: Vec<(i32, Sign)>,
+    /// The memory of it.
+    pub uses: Vec<Use>,
+}
+
+/// What a collective says, and its memory.
+pub struct Said {
+    pub call: Call,
+    pub uses: Vec<Use>,
 }
 
 /// Says what `blocks` describes; nothing while the program is not checked.
-pub fn blocks<'a>(blocks: impl FnOnce() -> Blocks<'a>) -> Option<Box<Call>> {
+pub fn blocks<'a>(blocks: impl FnOnce() -> Blocks<'a>) -> Option<Box<Said>> {
     is_on().then(|| {
-        let Blocks { root, op, gives, takes } = blocks();
-        Box::new(Call { root: root.and_then(rank), op: op.map(operation), gives, takes, ..Call::default() })
+        let Blocks { root, op, gives, takes, uses } = blocks();
+        let call = Call { root: root.and_then(rank), op: op.map(operation), gives, takes, ..Call::default() };
+        Box::new(Said { call, uses })
     })
 }
 

@@ -35,6 +35,7 @@ fn enter_slowly(mode: u8, function: &'static str) -> Guard {
         lock if mode == Mode::Observed as u8 => {
             let noted = Noted::new(function);
             crate::stall::called(function);
+            crate::check::called(function);
             Guard::Observed(noted, lock)
         }
         Some(lock) => Guard::Locked(lock),

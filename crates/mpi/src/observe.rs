@@ -27,6 +27,14 @@ pub fn function() -> &'static str {
     CURRENT.get()
 }
 
+/// Counts the calls that are noted.
+static CALLS: Guarded<Cell<u64>> = Guarded::new(Cell::new(0));
+
+/// How many calls have begun, while they are noted.
+pub fn calls() -> u64 {
+    CALLS.get().get()
+}
+
 /// A call that is noted, until it is dropped.
 pub struct Noted {
     /// The call that this one was made in: callbacks may call MPI.
@@ -37,6 +45,7 @@ impl Noted {
     /// A call of `function` begins. The caller holds the library's lock.
     pub fn new(function: &'static str) -> Noted {
         let before = CURRENT.replace(function);
+        CALLS.get().set(calls() + 1);
         ACTIVITY.note(true, function);
         Noted { before }
     }

@@ -217,18 +217,16 @@ fn item(what: What, peer: Option<u32>, pattern: Option<Pattern>, bytes: Option<u
     let comm = pattern.and_then(|pattern| find(pattern.context));
     let peers = match (peer, pattern, &comm) {
         (Some(peer), _, _) => vec![peer],
-        (None, Some(Pattern { source, .. }), Some(comm)) if source >= 0 => {
-            comm.target().procs.get(source as usize).copied().into_iter().collect()
+        (None, Some(Pattern { source, .. }), Some((_, procs))) if source >= 0 => {
+            procs.get(source as usize).copied().into_iter().collect()
         }
-        (None, Some(_), Some(comm)) => {
-            comm.target().procs.iter().copied().filter(|&proc| proc != runtime().me).collect()
-        }
+        (None, Some(_), Some((_, procs))) => procs.iter().copied().filter(|&proc| proc != runtime().me).collect(),
         _ => Vec::new(),
     };
     // Tags of collectives are numbers of their own.
     let inside = pattern.is_some_and(|pattern| pattern.context % 2 == 1);
     let tag = pattern.map(|pattern| pattern.tag).filter(|_| !inside);
-    let mut name = comm.map(|comm| comm.label()).unwrap_or_default();
+    let mut name = comm.map(|(label, _)| label).unwrap_or_default();
     if inside {
         name = format!("a collective on {name}");
     }
@@ -236,7 +234,7 @@ fn item(what: What, peer: Option<u32>, pattern: Option<Pattern>, bytes: Option<u
 }
 
 fn members(context: u32, procs: &[u32]) -> Item {
-    let comm = find(context).map(|comm| comm.label()).unwrap_or_default();
+    let comm = find(context).map(|(label, _)| label).unwrap_or_default();
     Item { what: What::Member, peers: procs.to_vec(), tag: None, bytes: None, comm }
 }
 
@@ -280,10 +278,15 @@ fn held_locks() -> Vec<Item> {
     wins.iter().flat_map(of_one).collect()
 }
 
-/// The communicator with that context, or whose collectives have it.
-fn find(context: u32) -> Option<Rc<Comm>> {
-    let is = |comm: &&Rc<Comm>| comm.context / 2 == context / 2;
+/// The communicator with that context, or whose collectives have it, or the window: its name, and the processes that it sends to.
+fn find(context: u32) -> Option<(String, Rc<[u32]>)> {
+    let is = |comm: &Comm| comm.context / 2 == context / 2;
     let objects = objects();
     let (world, own, comms) = (objects.world.borrow(), objects.own.borrow(), objects.comms.borrow());
-    world.iter().chain(own.iter()).chain(comms.iter()).find(is).cloned()
+    if let Some(comm) = world.iter().chain(own.iter()).chain(comms.iter()).find(|comm| is(comm)) {
+        return Some((comm.label(), comm.target().procs.clone()));
+    }
+    let wins = wins().borrow();
+    let win = wins.iter().find(|win| is(&win.comm))?;
+    Some((win.label(), win.comm.target().procs.clone()))
 }

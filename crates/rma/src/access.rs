@@ -63,6 +63,13 @@ impl Window {
         })
     }
 
+    /// Whether a target lies in the window.
+    ///
+    /// Errors: it does not.
+    pub fn reaches(&self, target: &Target<'_>) -> Result<(), Error> {
+        self.locate(target).map(drop)
+    }
+
     #[cold]
     fn out_of_range(&self, target: &Target<'_>) -> Error {
         let Target { rank, displacement, ty, count } = *target;

@@ -424,7 +424,8 @@ settings! {
 
     /// Looks for mistakes of the program, at the price of speed: every send waits for its receive,
     /// the arguments of collectives are compared between the ranks, and the types of messages between
-    /// sender and receiver; what was not freed is listed by MPI_Finalize.
+    /// sender and receiver; memory of operations under way is watched; races of messages and of
+    /// one-sided accesses are told; what was not freed is listed by MPI_Finalize.
     CHECK: bool = "TERN_CHECK", "off";
 
     /// Kinds of memory that the program asks for, separated by commas, as mpiexec's `-memory-alloc-kinds` has them:

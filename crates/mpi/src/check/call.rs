@@ -41,6 +41,9 @@ pub struct Call {
     pub gives: Vec<(i32, Sign)>,
     /// Data expected from a rank, or from each.
     pub takes: Vec<(i32, Sign)>,
+    /// The caller's clock and phase ([`super::race`]).
+    pub clock: u64,
+    pub phase: u64,
 }
 
 fn find(blocks: &[(i32, Sign)], rank: usize) -> Option<&Sign> {
@@ -109,6 +112,8 @@ impl Call {
     /// The call as bytes, for the other members.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
+        put(&mut out, self.clock as i64);
+        put(&mut out, self.phase as i64);
         put_text(&mut out, &self.function);
         put(&mut out, self.root.map_or(i64::MIN, i64::from));
         put_text(&mut out, self.op.as_deref().unwrap_or(""));
@@ -128,6 +133,7 @@ impl Call {
     /// The call of such bytes; what is missing stays empty.
     pub fn decode(mut bytes: &[u8]) -> Call {
         let bytes = &mut bytes;
+        let (clock, phase) = (get(bytes) as u64, get(bytes) as u64);
         let function = get_text(bytes);
         let root = i32::try_from(get(bytes)).ok();
         let op = Some(get_text(bytes)).filter(|op| !op.is_empty());
@@ -143,7 +149,7 @@ impl Call {
         }
         let (takes, gives) = (lists.pop().unwrap_or_default(), lists.pop().unwrap_or_default());
         let same = lists.pop().unwrap_or_default().pop().map(|(_, sign)| sign);
-        Call { function, root, op, same, gives, takes }
+        Call { function, root, op, same, gives, takes, clock, phase }
     }
 }
 
@@ -198,6 +204,8 @@ mod tests {
             same: Some(sign(1, u64::MAX)),
             gives: vec![(ALL, sign(2, 2)), (5, sign(3, 0))],
             takes: vec![(0, sign(4, 4))],
+            clock: 7,
+            phase: u64::MAX,
             ..call("MPI_Reduce")
         };
         for call in [full, call("MPI_Barrier"), Call::default()] {

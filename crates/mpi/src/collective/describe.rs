@@ -1,8 +1,9 @@
 //! What a collective says of itself where the program is checked ([`crate::check`]).
 
 use super::plan::Plan;
+use crate::check::active::{Access, Use};
 use crate::check::call::{ALL, Call};
-use crate::check::{function, one, rank, reduction, sign};
+use crate::check::{function, one, rank, reduction, sign, uses};
 use crate::objects::Comm;
 use tern_coll::Root;
 
@@ -11,7 +12,7 @@ pub(crate) fn describe(comm: &Comm, plan: &Plan) -> Call {
     let mut call = match plan {
         // Ranks of two groups are not told apart here.
         _ if comm.is_inter() => Call::default(),
-        Plan::Blocks(.., call) => call.as_deref().cloned().unwrap_or_default(),
+        Plan::Blocks(.., said) => said.as_ref().map(|said| said.call.clone()).unwrap_or_default(),
         // Made only where nothing is compared.
         Plan::Barrier | Plan::Other(..) | Plan::ReduceScatterBlock { .. } => Call::default(),
         Plan::Bcast { buffer, root } => {
@@ -38,4 +39,28 @@ pub(crate) fn describe(comm: &Comm, plan: &Plan) -> Call {
     };
     call.function = function();
     call
+}
+
+/// The memory that this process gives to the collective.
+pub(crate) fn memory(comm: &Comm, plan: &Plan) -> Vec<Use> {
+    let ranks = i64::from(comm.target().size());
+    let reads = |buffer: &Option<_>, blocks| uses::whole("sendbuf", Access::Read, buffer.as_ref(), blocks);
+    let writes = |buffer: Option<&_>, blocks| uses::whole("recvbuf", Access::Write, buffer, blocks);
+    let both = match plan {
+        Plan::Barrier | Plan::Other(..) => [None, None],
+        Plan::Blocks(.., said) => return said.as_ref().map_or_else(Vec::new, |said| said.uses.clone()),
+        Plan::Bcast { root: Root::None, .. } => [None, None],
+        Plan::Bcast { buffer, root } => {
+            let is_root = *root == Root::Root || !comm.is_inter() && *root == Root::Rank(comm.rank as u32);
+            [uses::whole("buffer", if is_root { Access::Read } else { Access::Write }, Some(buffer), 1), None]
+        }
+        Plan::Gather { send, recv, .. } => [reads(send, 1), writes(recv.as_ref(), ranks)],
+        Plan::Scatter { send, recv, .. } => [reads(send, ranks), writes(recv.as_ref(), 1)],
+        Plan::Allgather { send, recv } => [reads(send, 1), writes(Some(recv), ranks)],
+        Plan::Alltoall { send, recv } => [reads(send, ranks), writes(Some(recv), ranks)],
+        Plan::Reduce { send, recv, .. } => [reads(send, 1), writes(recv.as_ref(), 1)],
+        Plan::ReduceScatterBlock { send, recv, .. } => [reads(send, ranks), writes(Some(recv), 1)],
+        Plan::Allreduce { send, recv, .. } | Plan::Scan { send, recv, .. } => [reads(send, 1), writes(Some(recv), 1)],
+    };
+    both.into_iter().flatten().collect()
 }

@@ -34,6 +34,7 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
     let Some(done) = plan.fast(adi(), &comm.peers) else {
         tern_counters::COLLECTIVE_MESSAGES.add(1);
         if check::is_on() {
+            check::uses::may(&describe::memory(comm, &plan))?;
             task::run(check::agree(comm.clone(), describe::describe(comm, &plan))).map_err(begun)?;
         }
         let lines = comm.peers.lines(adi());

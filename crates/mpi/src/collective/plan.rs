@@ -2,8 +2,9 @@
 //! nonblocking and persistent forms share these (MPI 5.0 chapter 6).
 
 use crate::args::{Counts, Handles};
-use crate::check::call::Call;
-use crate::check::{self, Blocks, blocks, each, each_v, each_w, for_all, with};
+use crate::check::active::Access::{Read, Write};
+use crate::check::active::Use;
+use crate::check::{self, Blocks, Said, blocks, each, each_v, each_w, for_all, uses, with};
 use crate::collective::args::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, Operation};
@@ -65,7 +66,7 @@ pub(crate) enum Plan {
     /// What no fast path knows.
     Other(Of, Schedule),
     /// The same with a root, if there is one, and with what the members compare if the program is checked.
-    Blocks(Of, Option<Root>, Schedule, Option<Box<Call>>),
+    Blocks(Of, Option<Root>, Schedule, Option<Box<Said>>),
 }
 
 /// The vector of one side, null where there is none or it is in place.
@@ -169,6 +170,11 @@ impl Plan {
     }
 }
 
+/// All memory of a call.
+fn memory(one: impl IntoIterator<Item = Use>, other: impl IntoIterator<Item = Use>) -> Vec<Use> {
+    one.into_iter().chain(other).collect()
+}
+
 /// MPI_Barrier (section 6.3).
 pub(crate) fn barrier() -> Plan {
     counters::BARRIER.add(1);
@@ -224,6 +230,7 @@ pub(crate) fn gatherv(
         gives: with(root, send.as_ref()),
         takes: each_v(recv.as_ref()),
         op: None,
+        uses: memory(uses::whole("sendbuf", Read, send.as_ref(), 1), uses::each_v("recvbuf", Write, recv.as_ref())),
     });
     Ok(Plan::Blocks(Of::Gatherv, Some(root), tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
 }
@@ -266,6 +273,7 @@ pub(crate) fn scatterv(
         gives: each_v(send.as_ref()),
         takes: with(root, recv.as_ref()),
         op: None,
+        uses: memory(uses::whole("recvbuf", Write, recv.as_ref(), 1), uses::each_v("sendbuf", Read, send.as_ref())),
     });
     Ok(Plan::Blocks(
         Of::Scatterv,
@@ -301,7 +309,12 @@ pub(crate) fn allgatherv(
     if !comm.is_inter() {
         check_input_apart(send.as_ref(), first_for_v(&recv, comm.rank as usize))?;
     }
-    let call = blocks(|| Blocks { gives: for_all(send.as_ref()), takes: each_v(Some(&recv)), ..Blocks::default() });
+    let call = blocks(|| Blocks {
+        gives: for_all(send.as_ref()),
+        takes: each_v(Some(&recv)),
+        uses: memory(uses::whole("sendbuf", Read, send.as_ref(), 1), uses::each_v("recvbuf", Write, Some(&recv))),
+        ..Blocks::default()
+    });
     Ok(Plan::Blocks(Of::Allgatherv, None, tern_coll::allgatherv(&comm.peers, send.as_ref(), &recv), call))
 }
 
@@ -334,7 +347,9 @@ pub(crate) fn alltoallv(
     }
     let call = blocks(|| {
         let gives = each_v(Some(send.as_ref().unwrap_or(&recv)));
-        Blocks { gives, takes: each_v(Some(&recv)), ..Blocks::default() }
+        let sends = uses::each_v("sendbuf", Read, send.as_ref());
+        let uses = memory(sends, uses::each_v("recvbuf", Write, Some(&recv)));
+        Blocks { gives, takes: each_v(Some(&recv)), uses, ..Blocks::default() }
     });
     Ok(Plan::Blocks(Of::Alltoallv, None, tern_coll::alltoallv(&comm.peers, send.as_ref(), &recv), call))
 }
@@ -356,7 +371,9 @@ pub(crate) fn alltoallw(
     }
     let call = blocks(|| {
         let gives = each_w(Some(send.as_ref().unwrap_or(&recv)));
-        Blocks { gives, takes: each_w(Some(&recv)), ..Blocks::default() }
+        let sends = uses::each_w("sendbuf", Read, send.as_ref());
+        let uses = memory(sends, uses::each_w("recvbuf", Write, Some(&recv)));
+        Blocks { gives, takes: each_w(Some(&recv)), uses, ..Blocks::default() }
     });
     Ok(Plan::Blocks(Of::Alltoallw, None, tern_coll::alltoallw(&comm.peers, send.as_ref(), &recv), call))
 }
@@ -439,6 +456,7 @@ fn scatter_blocks(
         gives: each(counts, &datatype.layout),
         takes: for_all(Some(&recv)),
         root: None,
+        uses: memory(uses::whole("sendbuf", Read, send.as_ref(), 1), uses::whole("recvbuf", Write, Some(&recv), 1)),
     });
     Ok(Plan::Blocks(
         Of::ReduceScatter,

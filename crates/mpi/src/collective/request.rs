@@ -2,15 +2,17 @@
 
 use crate::args::{Out, RawStatus};
 use crate::check;
-use crate::collective::describe::describe;
+use crate::check::active::{Access, Held, Use};
+use crate::collective::describe::{describe, memory};
 use crate::collective::plan::Plan;
 use crate::collective::{failed, mismatched};
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::Comm;
+use crate::observe;
 use crate::request::freeing::Freeing;
 use crate::request::persistent::Persistent;
-use crate::request::{Outcome, Request, Work};
+use crate::request::{About, Outcome, Request, Work};
 use crate::runtime::adi;
 use crate::scope::Scope;
 use crate::task;
@@ -39,6 +41,7 @@ pub(crate) fn leave(comm: &Comm) {
 
 /// Starts a collective and gives the program its request.
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let held = if check::is_on() { check::uses::hold(memory(comm, &plan))? } else { Vec::new() };
     let agreement = agreement(comm, &plan);
     let call = plan.known().call;
     let mut operation = Operation::new(&comm.peers, plan.schedule(&comm.peers)).of(call);
@@ -49,7 +52,7 @@ pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<
     let operation = Rc::new(operation);
     let error = ended(&operation);
     let operation: Rc<dyn Round> = operation;
-    request.set(begin(comm, &operation, error, agreement).into_handle());
+    request.set(begin(comm, &operation, error, agreement, held).into_handle());
     Ok(())
 }
 
@@ -64,6 +67,7 @@ type Why = dyn Fn() -> Option<Box<Error>>;
 
 /// Gives the program a request that starts the collective each time.
 pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
+    let uses = uses(comm, &plan);
     let agreement = agreement(comm, &plan);
     let what = plan.repeated();
     let messages = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
@@ -86,7 +90,10 @@ pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Re
         }
     };
     let of = comm.clone();
-    let start = move || Ok(begin(&of, &operation, error.clone(), agreement.clone()));
+    let start = move || {
+        let held = if uses.is_empty() { Vec::new() } else { check::uses::hold(uses.clone())? };
+        Ok(begin(&of, &operation, error.clone(), agreement.clone(), held))
+    };
     request.set(Persistent::new(comm, start).into_handle());
     Ok(())
 }
@@ -109,15 +116,54 @@ fn agreement(comm: &Rc<Comm>, plan: &Plan) -> Option<Agreement> {
     })
 }
 
-/// Starts a round of the operation: at once, or when the members have agreed on it.
-fn begin(comm: &Rc<Comm>, operation: &Rc<dyn Round>, error: Rc<Why>, agreement: Option<Agreement>) -> Request {
+/// The memory of a collective, if the program is checked.
+fn uses(comm: &Comm, plan: &Plan) -> Vec<Use> {
+    if check::is_on() { memory(comm, plan) } else { Vec::new() }
+}
+
+/// The memory of a round, of which the program has changed nothing yet.
+struct Memory {
+    held: Vec<Rc<Held>>,
+    changed: RefCell<Option<Box<Error>>>,
+}
+
+impl Memory {
+    /// The operation begins to write to it.
+    fn begun(&self) {
+        self.look();
+        self.held.iter().filter(|held| held.used.access == Access::Write).for_each(|held| held.release_image());
+    }
+
+    fn look(&self) {
+        if self.changed.borrow().is_none() {
+            *self.changed.borrow_mut() = self.held.iter().find_map(|held| held.error());
+        }
+    }
+
+    /// The operation is over; the error of a program that has changed its memory.
+    fn end(&self) -> Option<Box<Error>> {
+        self.look();
+        self.held.iter().for_each(|held| held.release());
+        self.changed.take()
+    }
+}
+
+/// Starts a round of the operation: at once, or when the members have agreed on it. Then it does not start before the program's next
+/// call, so that what the program writes to `held` in between is seen.
+fn begin(
+    comm: &Rc<Comm>, operation: &Rc<dyn Round>, error: Rc<Why>, agreement: Option<Agreement>, held: Vec<Rc<Held>>,
+) -> Request {
+    let memory = agreement.as_ref().map(|_| Rc::new(Memory { held, changed: RefCell::default() }));
     let begun = Rc::new(Cell::new(agreement.is_none()));
     match &agreement {
         None => collectives().start(adi(), operation),
         Some(agreement) => {
             let (agreement, begun, operation) = (agreement.clone(), begun.clone(), operation.clone());
+            let (call, memory) = (observe::calls(), memory.clone());
             task::start(async move {
+                task::until(|| (observe::calls() != call).then_some(())).await;
                 if task::until(|| agreement.get().map(Result::is_ok)).await {
+                    memory.iter().for_each(|memory| memory.begun());
                     collectives().start(adi(), &operation);
                     begun.set(true);
                 }
@@ -131,9 +177,12 @@ fn begin(comm: &Rc<Comm>, operation: &Rc<dyn Round>, error: Rc<Why>, agreement: 
     Request::Work(Rc::new(Work {
         scope: Scope::of(comm.clone()),
         done: Box::new(move || begun.get() && running.is_done() || refused().is_some()),
-        finish: Box::new(move || Outcome { status: RawStatus::empty(), error: disagreed().or_else(|| error()) }),
+        finish: Box::new(move || {
+            let changed = memory.as_ref().and_then(|memory| memory.end());
+            Outcome { status: RawStatus::empty(), error: disagreed().or_else(|| error()).or(changed) }
+        }),
         ended: RefCell::default(),
         cancel: None,
-        freeing: Freeing::Never,
+        about: About { freeing: Freeing::Never, ..About::default() },
     }))
 }

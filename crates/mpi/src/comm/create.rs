@@ -20,8 +20,7 @@ use crate::info;
 use crate::info_map::InfoMap;
 use crate::memory_kinds;
 use crate::objects::{Attributes, Comm, Group, Info, objects};
-use crate::request::freeing::Freeing;
-use crate::request::{Outcome, Request, Work};
+use crate::request::{About, Outcome, Request, Work};
 use crate::runtime::runtime;
 use crate::scope::{Errhandler, ErrhandlerKind, Scope};
 use crate::task::{self, run};
@@ -105,7 +104,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
         finish: Box::new(finish),
         ended: RefCell::default(),
         cancel: None,
-        freeing: Freeing::Always,
+        about: About::default(),
     };
     request.set(Request::Work(Rc::new(work)).into_handle());
     Ok(())

@@ -7,8 +7,7 @@ use super::{File, Way};
 use crate::args::Out;
 use crate::error::Result;
 use crate::objects::Datatype;
-use crate::request::freeing::Freeing;
-use crate::request::{Outcome, Request, Work};
+use crate::request::{About, Outcome, Request, Work};
 use crate::scope::Scope;
 use crate::task::Task;
 use std::cell::RefCell;
@@ -29,7 +28,7 @@ fn complete(file: Rc<File>, moved: Result<u64>) -> Request {
         ended: RefCell::default(),
         // Too late for that, which is no error (section 3.8.4).
         cancel: Some(Box::new(|| ())),
-        freeing: Freeing::Always,
+        about: About::default(),
     }))
 }
 
@@ -42,7 +41,7 @@ pub fn pending(file: Rc<File>, task: Rc<Task<u64>>) -> Request {
         finish: Box::new(move || outcome_of(task.take().unwrap_or(Ok(0)))),
         ended: RefCell::default(),
         cancel: None,
-        freeing: Freeing::Always,
+        about: About::default(),
     }))
 }
 

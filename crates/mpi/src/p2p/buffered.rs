@@ -5,6 +5,7 @@
 //! in memory of its own, and takes no more of it than the program has attached.
 
 use crate::args::{Out, OutCount};
+use crate::check::{self, active::Use};
 use crate::constants::*;
 use crate::error::Result;
 use crate::guarded::Guarded;
@@ -58,9 +59,10 @@ pub fn bsend(buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag:
     if dest == MPI_PROC_NULL {
         return Ok(());
     }
+    check::watch::may(|| Use::reads("buf", crate::p2p::data(buf, count, &datatype)))?;
     let bytes = super::packed(buf, count, &datatype)?;
     match pool_of(&comm) {
-        Some(pool) => send(&pool, bytes, dest, tag, &comm),
+        Some(pool) => check::marked(count, &datatype, || send(&pool, bytes, dest, tag, &comm)),
         None => err!(MPI_ERR_BUFFER, "no buffer is attached for buffered sends; call MPI_Buffer_attach first"),
     }
 }
@@ -69,8 +71,7 @@ pub fn ibsend(
     buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     bsend(buf, count, datatype, dest, tag, comm)?;
-    request.set(crate::request::complete_handle());
-    Ok(())
+    crate::p2p::give(Request::Complete, request)
 }
 
 pub fn bsend_init(

@@ -8,12 +8,12 @@ pub mod probe;
 
 use crate::args::{Out, RawStatus, StatusOut};
 use crate::check;
+use crate::check::active::Use;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
 use crate::request::completion::report_one;
-use crate::request::freeing::Freeing;
-use crate::request::{Outcome, Request, complete_handle};
+use crate::request::{About, Outcome, Request, complete_handle};
 use crate::runtime::adi;
 use crate::scope::Scope;
 use std::cell::RefCell;
@@ -57,6 +57,7 @@ fn blocking_send(
 ) -> Result<()> {
     if dest != MPI_PROC_NULL {
         let data = data(buf, count, datatype);
+        check::watch::may(|| Use::reads("buf", data.clone()))?;
         let to = target(comm, dest);
         let sent = check::marked(count, datatype, || adi().send(to, tuple(comm, tag), data, check::mode(mode)));
         if !sent {
@@ -81,22 +82,28 @@ pub use send as rsend;
 /// Starts a send; the request is complete when nothing is left to do.
 pub(crate) fn start_send(
     buf: *const u8, count: i64, datatype: &Datatype, dest: i32, tag: i32, comm: &Rc<Comm>, mode: SendMode,
-) -> Request {
+) -> Result<Request> {
     if dest == MPI_PROC_NULL {
-        return Request::Complete;
+        return Ok(Request::Complete);
     }
     let data = data(buf, count, datatype);
-    let start = || adi().isend(target(comm, dest), tuple(comm, tag), data, check::mode(mode));
-    match check::marked(count, datatype, start) {
-        Sent::Done => Request::Complete,
-        Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
-    }
+    check::watch::send(
+        || Use::reads("buf", data.clone()),
+        || {
+            let start = || adi().isend(target(comm, dest), tuple(comm, tag), data.clone(), check::mode(mode));
+            match check::marked(count, datatype, start) {
+                Sent::Done => Request::Complete,
+                Sent::Pending(id) => Request::Transfer { id, receive: false, comm: comm.clone() },
+            }
+        },
+    )
 }
 
 /// Stores the handle of a request that was just made.
 #[inline]
-fn give(started: Request, request: Out<usize>) -> Result<()> {
+pub(crate) fn give(started: Request, request: Out<usize>) -> Result<()> {
     request.set(match started {
+        Request::Complete if check::is_on() => check::watch::nothing().into_handle(),
         Request::Complete => complete_handle(),
         other => other.into_handle(),
     });
@@ -106,13 +113,13 @@ fn give(started: Request, request: Out<usize>) -> Result<()> {
 pub fn isend(
     buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard), request)
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard)?, request)
 }
 
 pub fn issend(
     buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous), request)
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous)?, request)
 }
 
 pub use isend as irsend;
@@ -125,9 +132,11 @@ pub fn recv(
         status.set(&null_status());
         return Ok(());
     }
-    let from = origin(&comm, source);
-    let received = adi().recv(from, pattern(&comm, source, tag), data(buf, count, &datatype));
-    let outcome = check::received(received, count, &datatype);
+    let (from, asked) = (origin(&comm, source), pattern(&comm, source, tag));
+    check::watch::may(|| Use::writes("buf", data(buf, count, &datatype)))?;
+    let posted = check::posted(asked);
+    let received = adi().recv(from, asked, data(buf, count, &datatype));
+    let outcome = check::received(received, posted, count, &datatype);
     status.set(&outcome.status);
     outcome.error.map_or(Ok(()), Err)
 }
@@ -135,13 +144,12 @@ pub fn recv(
 /// Starts a receive.
 pub(crate) fn start_receive(
     buf: *mut u8, count: i64, datatype: &Rc<Datatype>, source: i32, tag: i32, comm: &Rc<Comm>,
-) -> Request {
+) -> Result<Request> {
     if source == MPI_PROC_NULL {
-        return null_receive();
+        return Ok(null_receive());
     }
-    let from = origin(comm, source);
-    let id = adi().irecv(from, pattern(comm, source, tag), data(buf, count, datatype));
-    check::receive(id, count, datatype, comm)
+    let (from, asked) = (origin(comm, source), pattern(comm, source, tag));
+    check::watch::receive((buf, count, datatype), comm, Some(asked), |data| adi().irecv(from, asked, data))
 }
 
 /// A receive from MPI_PROC_NULL: complete, with a status of its own.
@@ -152,14 +160,14 @@ pub(crate) fn null_receive() -> Request {
         finish: Box::new(|| Outcome::success(null_status())),
         ended: RefCell::default(),
         cancel: Some(Box::new(|| ())),
-        freeing: Freeing::Always,
+        about: About::default(),
     }))
 }
 
 pub fn irecv(
     buf: *mut u8, count: i64, datatype: Rc<Datatype>, source: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    give(start_receive(buf, count, &datatype, source, tag, &comm), request)
+    give(start_receive(buf, count, &datatype, source, tag, &comm)?, request)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -167,11 +175,25 @@ pub fn sendrecv(
     sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, dest: i32, sendtag: i32, recvbuf: *mut u8,
     recvcount: i64, recvtype: Rc<Datatype>, source: i32, recvtag: i32, comm: Rc<Comm>, status: StatusOut,
 ) -> Result<()> {
+    check_exchange((sendbuf, sendcount, &sendtype, dest), (recvbuf, recvcount, &recvtype, source))?;
     adi().will_exchange();
-    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
-    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
+    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm)?;
+    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard)?;
     adi().wait_until(&mut || send.is_done() && receive.is_done());
     report_one(ended(&send, &receive), status)
+}
+
+/// Whether the memory of a send and of a receive in one call may be used, if the program is checked.
+#[inline]
+fn check_exchange(
+    (sendbuf, sendcount, sendtype, dest): (*const u8, i64, &Datatype, i32),
+    (recvbuf, recvcount, recvtype, source): (*mut u8, i64, &Datatype, i32),
+) -> Result<()> {
+    let significant = |peer, count| if peer == MPI_PROC_NULL { 0 } else { count };
+    check::watch::exchanges(
+        || Use::reads("sendbuf", data(sendbuf, significant(dest, sendcount), sendtype)),
+        || Use::writes("recvbuf", data(recvbuf, significant(source, recvcount), recvtype)),
+    )
 }
 
 /// The packed bytes of a message, so that its buffer may change.
@@ -196,7 +218,7 @@ pub fn sendrecv_replace(
 ) -> Result<()> {
     let mut copy = packed(buf, count, &datatype)?;
     adi().will_exchange();
-    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
+    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm)?;
     let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
     adi().wait_until(&mut || send.is_done() && receive.is_done());
     report_one(ended(&send, &receive), status)
@@ -219,8 +241,9 @@ pub fn isendrecv(
     sendbuf: *const u8, sendcount: i64, sendtype: Rc<Datatype>, dest: i32, sendtag: i32, recvbuf: *mut u8,
     recvcount: i64, recvtype: Rc<Datatype>, source: i32, recvtag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm);
-    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard);
+    check_exchange((sendbuf, sendcount, &sendtype, dest), (recvbuf, recvcount, &recvtype, source))?;
+    let receive = start_receive(recvbuf, recvcount, &recvtype, source, recvtag, &comm)?;
+    let send = start_send(sendbuf, sendcount, &sendtype, dest, sendtag, &comm, SendMode::Standard)?;
     request.set(both(send, receive, comm, Vec::new()).into_handle());
     Ok(())
 }
@@ -231,7 +254,7 @@ pub fn isendrecv_replace(
     comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     let mut copy = packed(buf, count, &datatype)?;
-    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm);
+    let receive = start_receive(buf, count, &datatype, source, recvtag, &comm)?;
     let send = check::marked(count, &datatype, || send_bytes(&mut copy, dest, sendtag, &comm));
     request.set(both(send, receive, comm, copy).into_handle());
     Ok(())

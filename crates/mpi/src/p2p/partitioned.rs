@@ -16,7 +16,7 @@ use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
 use crate::request::freeing::Freeing;
 use crate::request::persistent::Persistent;
-use crate::request::{Outcome, Request, Work, lookup, transfer_outcome};
+use crate::request::{About, Outcome, Request, Work, lookup, transfer_outcome};
 use crate::runtime::{adi, runtime};
 use crate::scope::Scope;
 use crate::task::{self, until};
@@ -241,7 +241,7 @@ fn round(comm: &Rc<Comm>, done: impl Fn() -> bool + 'static, finish: impl Fn() -
         finish: Box::new(finish),
         ended: RefCell::default(),
         cancel: None,
-        freeing: Freeing::Complete,
+        about: About { freeing: Freeing::Complete, ..About::default() },
     }))
 }
 

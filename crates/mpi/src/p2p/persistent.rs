@@ -36,7 +36,7 @@ macro_rules! persistent_sends {
             });
             let message = if $mode == SendMode::Standard { standard() } else { None };
             let on = comm.clone();
-            let start = move || Ok(start_send(buf, count, &datatype, dest, tag, &on, $mode));
+            let start = move || start_send(buf, count, &datatype, dest, tag, &on, $mode);
             request.set(Persistent { message, ..Persistent::new(&comm, start) }.into_handle());
             Ok(())
         }
@@ -58,7 +58,7 @@ pub fn recv_init(
         data,
     });
     let on = comm.clone();
-    let start = move || Ok(start_receive(buf, count, &datatype, source, tag, &on));
+    let start = move || start_receive(buf, count, &datatype, source, tag, &on);
     request.set(Persistent { message, ..Persistent::new(&comm, start) }.into_handle());
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::check;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
-use crate::p2p::{data, lost, null_receive, null_status, origin, pattern};
+use crate::p2p::{lost, null_receive, null_status, origin, pattern};
 use crate::request::{Message, Request, messages, transfer_outcome};
 use crate::runtime::adi;
 use std::rc::Rc;
@@ -120,8 +120,7 @@ fn receive(buf: *mut u8, count: i64, datatype: &Rc<Datatype>, message: Out<usize
         return err!(MPI_ERR_REQUEST, "{handle:#x} is not a message: it was received before, or never probed");
     };
     message.set(MPI_MESSAGE_NULL);
-    let id = adi().imrecv(kept.message, data(buf, count, datatype));
-    Ok(check::receive(id, count, datatype, &kept.comm))
+    check::watch::receive((buf, count, datatype), &kept.comm, None, |data| adi().imrecv(kept.message, data))
 }
 
 pub fn mrecv(buf: *mut u8, count: i64, datatype: Rc<Datatype>, message: Out<usize>, status: StatusOut) -> Result<()> {

@@ -52,7 +52,17 @@ pub struct Work {
     pub ended: RefCell<Option<Outcome>>,
     /// MPI_Cancel, where it means something.
     pub cancel: Option<Box<dyn Fn()>>,
-    /// MPI_Request_free.
+    pub about: About,
+}
+
+/// What is known of an operation besides, for those who explain what a program does.
+#[derive(Default)]
+pub struct About {
+    /// The engine's transfers that it is for.
+    pub transfers: Vec<tern_adi::Request>,
+    /// The program cannot know when it may use its memory again if it gives it up (section 3.7.3): what it is then.
+    pub message: Option<&'static str>,
+    /// When MPI_Request_free takes its request.
     pub freeing: Freeing,
 }
 
@@ -72,6 +82,11 @@ impl Work {
     /// True once it is complete; what it consisted of is gone when its status was asked for.
     fn is_done(&self) -> bool {
         self.ended.borrow().is_some() || (self.done)()
+    }
+
+    /// Whether the program has learned that it is complete.
+    pub fn is_known(&self) -> bool {
+        self.ended.borrow().is_some()
     }
 
     /// Ends complete work.
@@ -105,8 +120,8 @@ impl Request {
         scope: Scope, done: impl Fn() -> bool + 'static, finish: impl Fn() -> Outcome + 'static,
     ) -> Request {
         let finish = Box::new(finish);
-        let (done, ended) = (Box::new(done), RefCell::default());
-        Request::Work(Rc::new(Work { scope, done, finish, ended, cancel: None, freeing: Freeing::Always }))
+        let (ended, about) = (RefCell::default(), About::default());
+        Request::Work(Rc::new(Work { scope, done: Box::new(done), finish, ended, cancel: None, about }))
     }
 
     /// Names the request; the program gets the handle. A transfer is named by the engine, which keeps
@@ -148,6 +163,7 @@ impl Request {
     pub fn transfers(&self, all: &mut Vec<tern_adi::Request>) {
         match self {
             Request::Transfer { id, .. } => all.push(*id),
+            Request::Work(work) => all.extend(&work.about.transfers),
             Request::Persistent(persistent) => {
                 if let Some(active) = &*persistent.active.borrow() {
                     active.transfers(all);

@@ -7,6 +7,9 @@ use super::object::Win;
 use super::target::{self, Place, Way, forms};
 use super::transfer::{Memory, check_lengths};
 use crate::args::Out;
+use crate::check::active::Use;
+use crate::check::noted::What;
+use crate::check::window::access;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Datatype, Operation, Operator};
@@ -85,7 +88,10 @@ fn add(way: Way, memory: Memory, place: Place, op: &Operation, win: &Win) -> Res
     if bytes == 0 {
         return Ok(Started::Done);
     }
-    target::outcome(win, win.window.accumulate(&origin, &place.target(rank), op))
+    let uses = [Use::reads("origin_addr", origin)];
+    access(win, What::Accumulate, rank, &place, &uses, &Data::none(), |_| {
+        target::outcome(win, win.window.accumulate(&uses[0].data, &place.target(rank), op))
+    })
 }
 
 /// The origin of a fetching accumulate. With MPI_NO_OP its arguments mean nothing (section 12.3.4).
@@ -121,7 +127,10 @@ fn fetch(
     if bytes == 0 {
         return Ok(Started::Done);
     }
-    target::outcome(win, win.window.get_accumulate(&given, &fetched, &place.target(rank), op))
+    let uses = [Use::reads("origin_addr", given)];
+    access(win, What::Accumulate, rank, &place, &uses, &fetched, |into| {
+        target::outcome(win, win.window.get_accumulate(&uses[0].data, into, &place.target(rank), op))
+    })
 }
 
 forms! {
@@ -166,6 +175,18 @@ fn one(datatype: &Datatype) -> Result<Basic> {
     }
 }
 
+/// The memory of an element as `place` has it.
+fn one_of(base: *const u8, place: &Place) -> Data {
+    Data::new(base, 1, &place.datatype.layout)
+}
+
+/// Where the dense memory begins.
+fn start_of(data: &Data) -> *mut u8 {
+    match data {
+        Data::Bytes(base, _) | Data::Typed { base, .. } => *base,
+    }
+}
+
 /// MPI_Fetch_and_op
 pub fn fetch_and_op(
     origin_addr: *const u8, result_addr: *mut u8, datatype: Rc<Datatype>, rank: i32, displacement: i64,
@@ -181,8 +202,12 @@ pub fn fetch_and_op(
     }
     buffer::check(result_addr, 1, &place.datatype)?;
     target::enter(&win, rank, Way::Epoch)?;
-    let started = win.window.fetch_and_op(origin_addr, result_addr, &place.target(rank), op);
-    target::outcome(&win, started).map(|_| ())
+    let origin = if op == Op::NoOp { Data::none() } else { one_of(origin_addr, &place) };
+    let uses = [Use::reads("origin_addr", origin)];
+    let started = access(&win, What::Accumulate, rank, &place, &uses, &one_of(result_addr, &place), |into| {
+        target::outcome(&win, win.window.fetch_and_op(origin_addr, start_of(into), &place.target(rank), op))
+    });
+    started.map(drop)
 }
 
 /// Elements that may be compared and swapped (section 12.3.4). Characters are an extension that other MPI libraries
@@ -213,6 +238,13 @@ pub fn compare_and_swap(
         buffer::check(address, 1, &place.datatype)?;
     }
     target::enter(&win, rank, Way::Epoch)?;
-    let started = win.window.compare_and_swap(origin_addr, compare_addr, result_addr, &place.target(rank));
-    target::outcome(&win, started).map(|_| ())
+    let uses = [
+        Use::reads("origin_addr", one_of(origin_addr, &place)),
+        Use::reads("compare_addr", one_of(compare_addr, &place)),
+    ];
+    let started = access(&win, What::Accumulate, rank, &place, &uses, &one_of(result_addr, &place), |into| {
+        let swapped = win.window.compare_and_swap(origin_addr, compare_addr, start_of(into), &place.target(rank));
+        target::outcome(&win, swapped)
+    });
+    started.map(drop)
 }

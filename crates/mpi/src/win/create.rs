@@ -11,7 +11,7 @@ use crate::context::ContextId;
 use crate::error::{Error, Result};
 use crate::objects::{Attributes, Comm, Info};
 use crate::runtime::adi;
-use crate::{attribute, comm, errhandler, info, task};
+use crate::{attribute, check, comm, errhandler, info, task};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_layout::{Basic, Type};
@@ -70,6 +70,8 @@ fn make(
     if comm.is_inter() {
         return err!(MPI_ERR_COMM, "{} is an intercommunicator; windows need an intracommunicator", comm.label());
     }
+    check::meet(&comm)?;
+    let checked = checked.and_then(|exposure| check::window::exists(&exposure).map(|()| exposure));
     let checked = checked.and_then(|exposure| check_disp_unit(disp_unit).map(|_| exposure));
     let id = meet(comm.clone(), checked.as_ref().err().cloned())?;
     let fatal = || errhandler::predefined(MPI_ERRORS_ARE_FATAL);
@@ -100,6 +102,7 @@ fn make(
             no_locks: Cell::new(hints.no_locks()),
             hints: RefCell::new(hints),
             calls: Cell::new(0),
+            checked: Default::default(),
             nothing: RefCell::default(),
         })
     };
@@ -185,6 +188,8 @@ pub fn win_detach(win: Rc<Win>, base: *const u8) -> Result<()> {
 pub fn win_free(win: Out<usize>) -> Result<()> {
     let found = lookup(win.get())?;
     found.judge(|epochs| epochs.free())?;
+    check::window::compare(&found)?;
+    check::window::synchronised(&found, None)?;
     attribute::delete_all(&found.attributes, win.get())?;
     found.window.free();
     comm::on_free(&found.comm);

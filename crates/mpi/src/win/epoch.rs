@@ -41,6 +41,17 @@ enum Access {
     LockedAll,
 }
 
+/// What kind of epoch an access belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Fence,
+    /// Of MPI_Win_start.
+    Started,
+    /// Of a lock.
+    Passive,
+    None,
+}
+
 /// Why a call is refused: all of these are MPI_ERR_RMA_SYNC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
@@ -132,6 +143,16 @@ impl Epochs {
             Access::None => false,
         };
         if open { Ok(()) } else { Err(Violation::NoAccess { target }) }
+    }
+
+    /// The kind of the access epoch that is open.
+    pub fn kind(&self) -> Kind {
+        match self.access.get() {
+            Access::None => Kind::None,
+            Access::Fence { .. } => Kind::Fence,
+            Access::Started => Kind::Started,
+            Access::Locked | Access::LockedAll => Kind::Passive,
+        }
     }
 
     /// A flush of `target`, or communication with it by a request (sections 12.5.4 and 12.3.5).

@@ -19,15 +19,15 @@
 mod accumulate;
 mod active;
 mod create;
-mod epoch;
+pub(crate) mod epoch;
 mod errhandler;
 pub(crate) mod fast;
 mod hints;
-mod object;
+pub(crate) mod object;
 mod passive;
 mod query;
 mod ranks;
-mod target;
+pub(crate) mod target;
 mod transfer;
 
 pub use accumulate::{accumulate, compare_and_swap, fetch_and_op, get_accumulate, raccumulate, rget_accumulate};

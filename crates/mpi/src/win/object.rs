@@ -37,6 +37,8 @@ pub struct Win {
     pub calls: Cell<u32>,
     /// What the hint `no_locks` says.
     pub no_locks: Cell<bool>,
+    /// What TERN_CHECK knows of its accesses; empty without it.
+    pub checked: crate::check::window::Ledger,
     /// Where no bytes are attached (MPI_Win_attach with size 0).
     pub nothing: RefCell<Vec<*mut u8>>,
 }

@@ -4,6 +4,7 @@
 use super::active::check_assert;
 use super::object::Win;
 use super::target;
+use crate::check::window;
 use crate::constants::*;
 use crate::error::Result;
 use std::rc::Rc;
@@ -36,6 +37,7 @@ pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: Rc<Win>) -> Result<
         0 => target::outcome(&win, win.window.lock(rank, exclusive))?,
         _ => win.window.assume_lock(),
     }
+    window::locked(&win, rank, exclusive);
     win.epochs.locked(rank);
     Ok(())
 }
@@ -45,7 +47,8 @@ pub fn win_unlock(rank: i32, win: Rc<Win>) -> Result<()> {
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     win.judge(|epochs| epochs.unlock(rank))?;
     win.look_at_times();
-    target::outcome(&win, win.window.unlock(rank))
+    target::outcome(&win, win.window.unlock(rank))?;
+    window::unlocked(&win, rank)
 }
 
 /// MPI_Win_lock_all
@@ -57,6 +60,7 @@ pub fn win_lock_all(assert: i32, win: Rc<Win>) -> Result<()> {
         0 => target::outcome(&win, win.window.lock_all())?,
         _ => win.window.assume_lock(),
     }
+    window::begun(&win);
     win.judge(|epochs| epochs.lock_all())
 }
 
@@ -64,7 +68,8 @@ pub fn win_lock_all(assert: i32, win: Rc<Win>) -> Result<()> {
 pub fn win_unlock_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.unlock_all())?;
     win.look_at_times();
-    target::outcome(&win, win.window.unlock_all())
+    target::outcome(&win, win.window.unlock_all())?;
+    window::synchronised(&win, None)
 }
 
 /// MPI_Win_flush
@@ -72,14 +77,16 @@ pub fn win_flush(rank: i32, win: Rc<Win>) -> Result<()> {
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     win.judge(|epochs| epochs.passive(rank))?;
     win.look_at_times();
-    target::outcome(&win, win.window.flush(rank))
+    target::outcome(&win, win.window.flush(rank))?;
+    window::synchronised(&win, Some(rank))
 }
 
 /// MPI_Win_flush_all
 pub fn win_flush_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive_all())?;
     win.look_at_times();
-    target::outcome(&win, win.window.flush_all())
+    target::outcome(&win, win.window.flush_all())?;
+    window::synchronised(&win, None)
 }
 
 /// MPI_Win_flush_local
@@ -87,14 +94,16 @@ pub fn win_flush_local(rank: i32, win: Rc<Win>) -> Result<()> {
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     win.judge(|epochs| epochs.passive(rank))?;
     win.look_at_times();
-    target::outcome(&win, win.window.flush_local(rank))
+    target::outcome(&win, win.window.flush_local(rank))?;
+    window::synchronised(&win, Some(rank))
 }
 
 /// MPI_Win_flush_local_all
 pub fn win_flush_local_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive_all())?;
     win.look_at_times();
-    target::outcome(&win, win.window.flush_local_all())
+    target::outcome(&win, win.window.flush_local_all())?;
+    window::synchronised(&win, None)
 }
 
 /// MPI_Win_sync: loads and stores on the memory of the window before it come before those after it.

@@ -1,6 +1,8 @@
 //! Checks of what a call wants of its target, and what the engine says of it.
 
 use super::object::Win;
+use crate::check::is_on;
+use crate::check::window::requested;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::objects::Datatype;
@@ -120,6 +122,7 @@ pub fn request(win: Rc<Win>, started: Started) -> usize {
     use crate::request::{Outcome, Request, complete_handle};
     use crate::scope::Scope;
     match started {
+        Started::Done if is_on() => requested(&win, Request::Complete).into_handle(),
         Started::Done => complete_handle(),
         Started::Pending(ticket) => {
             let scope = Scope::of(win.clone());
@@ -128,7 +131,9 @@ pub fn request(win: Rc<Win>, started: Started) -> usize {
                 Ok(()) => Outcome::success(RawStatus::empty()),
                 Err(error) => Outcome { status: RawStatus::empty(), error: Some(error) },
             };
-            Request::work_ending(scope, move || win.window.is_done(ticket), finish).into_handle()
+            let (done, of) = (win.clone(), win);
+            let request = Request::work_ending(scope, move || done.window.is_done(ticket), finish);
+            if is_on() { requested(&of, request).into_handle() } else { request.into_handle() }
         }
     }
 }

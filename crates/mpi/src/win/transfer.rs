@@ -7,10 +7,14 @@ use super::object::Win;
 use super::target::{self, Place, Way, forms};
 use crate::args::Out;
 use crate::buffer;
+use crate::check::active::Use;
+use crate::check::noted::What;
+use crate::check::window::access;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::Datatype;
 use std::rc::Rc;
+use tern_adi::Data;
 use tern_rma::Started;
 
 /// The origin side of an access as the program gives it.
@@ -21,7 +25,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn data(&self) -> Result<tern_adi::Data> {
+    pub fn data(&self) -> Result<Data> {
         buffer::data(self.base, self.count, &self.datatype)
     }
 }
@@ -56,13 +60,17 @@ fn transfer(direction: Direction, way: Way, memory: Memory, place: Place, win: &
     if bytes == 0 {
         return Ok(Started::Done);
     }
-    target::outcome(
-        win,
-        match direction {
-            Direction::Put => win.window.put(&origin, &place.target(rank)),
-            Direction::Get => win.window.get(&origin, &place.target(rank)),
-        },
-    )
+    match direction {
+        Direction::Put => {
+            let uses = [Use::reads("origin_addr", origin)];
+            access(win, What::Put, rank, &place, &uses, &Data::none(), |_| {
+                target::outcome(win, win.window.put(&uses[0].data, &place.target(rank)))
+            })
+        }
+        Direction::Get => access(win, What::Get, rank, &place, &[], &origin, |into| {
+            target::outcome(win, win.window.get(into, &place.target(rank)))
+        }),
+    }
 }
 
 forms! {

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Runs collections of faulty MPI programs under TERN_CHECK, and prints a table of what was found.
+
+Usage: scripts/suites/check.py [OPTION]... PREFIX
+  --mbi DIR        C programs of the MPI Bugs Initiative, as its generators write them (python3 scripts/generators/X.py, in DIR)
+  --corrbench DIR  the folder micro-benches/0-level of MPI-CorrBench
+  --keep DIR       the folder for the compiled programs, which are not compiled again, and for what each run has said
+  --only PATTERN   only programs whose name matches this regular expression
+  --jobs N         programs that run at once (3)
+  --stall S        TERN_STALL (2s), and --limit S, after which a program is ended (12 seconds)
+  --list           names the programs of each verdict that is wrong
+
+A program is told to be faulty by an error of an MPI call, by a warning of the library, by the word "deadlock" in the picture of
+TERN_STALL, or by that picture when the program never ends. A crash that Tern says nothing about counts as missed. A right program
+that Tern says nothing about has failed besides if it did not end well, for want of ranks for example. The programs of MPI-CorrBench
+in the folder openmp are left out: they are about races between the threads of a program.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+TOLD = re.compile(r"failed in rank|^tern.*\bwarning: |^tern: MPI_\w+ failed|deadlock:|without calling MPI_Finalize", re.M)
+PICTURE = "nothing has moved for"
+
+Program = collections.namedtuple("Program", "suite category name source ranks arguments faulty")
+
+
+def of_mbi(folder):
+    for source in sorted(Path(folder).glob("*.c")):
+        text = source.read_text(errors="replace")
+        head = re.search(r"BEGIN_MBI_TESTS(.*?)END_MBI_TESTS", text, re.S)
+        if not head:
+            continue
+        tests = re.findall(r"^\s*\$ ?mpirun -np (\d+)(.*?)\$\{EXE\}(.*)\n[ |]*(OK|ERROR: *(\w+))", head[1], re.M)
+        for number, (ranks, setting, arguments, verdict, kind) in enumerate(tests):
+            # A program that relies on buffers is right with enough of them; TERN_CHECK always asks about none.
+            if "infty_buffer" not in setting:
+                yield Program("MBI", kind, f"{source.stem}.{number}", source, int(ranks), arguments.split(), verdict != "OK")
+
+
+def of_corrbench(folder):
+    root = Path(folder)
+    for source in sorted(root.rglob("*.c")):
+        parts = source.relative_to(root).parts
+        if parts[0] == "openmp":
+            continue
+        kind = source.stem.split("-")[0]
+        category = "/".join(parts[:-1]) if parts[0] == "correct" else f"{parts[-2]} {kind}"
+        yield Program("CorrBench", category, "_".join(parts)[:-2], source, 2, [], parts[0] != "correct")
+
+
+def built(program, keep, prefix):
+    """The compiled program; None if it does not compile."""
+    binary = keep / f"{program.suite}-{program.name}"
+    if not binary.exists():
+        # The right programs of MPI-CorrBench need a header that lies beside their folders.
+        include = program.source.parent.parent / "include"
+        command = [f"{prefix}/bin/mpicc", "-w", "-g", f"-I{include}", "-o", str(binary), str(program.source), "-lm"]
+        with open(f"{binary}.build", "w") as said:
+            subprocess.run(command, stdout=said, stderr=subprocess.STDOUT, check=False)
+    return binary if binary.exists() else None
+
+
+def verdict(program, options):
+    """What the run has said: `told`, `silent`, `crashed`, or `unbuilt`."""
+    binary = built(program, options.keep, options.prefix)
+    if binary is None:
+        return program, "unbuilt"
+    libraries = f"{options.prefix}/lib"
+    environment = {**os.environ, "TERN_CHECK": "1", "TERN_STALL": options.stall, "LD_LIBRARY_PATH": libraries}
+    command = [f"{options.prefix}/bin/mpiexec", "-n", str(program.ranks), str(binary), *program.arguments]
+    path = options.keep / f"{program.suite}-{program.name}.said"
+    with open(path, "w") as said, tempfile.TemporaryDirectory() as place:
+        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
+                               cwd=place, env=environment, start_new_session=True)
+        end, hangs = time.time() + options.limit, False
+        while job.poll() is None:
+            time.sleep(0.03)
+            hangs = time.time() > end
+            if hangs or "deadlock:" in path.read_text(errors="replace"):
+                os.killpg(job.pid, signal.SIGTERM)
+                try:
+                    job.wait(3)
+                except subprocess.TimeoutExpired:
+                    os.killpg(job.pid, signal.SIGKILL)
+                    job.wait()
+    text = path.read_text(errors="replace")
+    with open(path, "a") as said:
+        said.write(f"\n[{' '.join(command)}: exit code {job.returncode}{', ended after the limit' if hangs else ''}]\n")
+    if TOLD.search(text) or hangs and PICTURE in text:
+        return program, "told"
+    if hangs:
+        return program, "hung"
+    return program, "silent" if job.returncode == 0 else "crashed"
+
+
+def table(results, listed):
+    rows = collections.defaultdict(collections.Counter)
+    wrong = collections.defaultdict(list)
+    for program, said in results:
+        row = (program.suite, program.category if program.faulty else "right programs")
+        if said == "unbuilt":
+            outcome = "unbuilt"
+        elif program.faulty:
+            outcome = "found" if said == "told" else "missed"
+        else:
+            outcome = {"silent": "quiet", "told": "false"}.get(said, "failed")
+        rows[row][outcome] += 1
+        if outcome not in ("found", "quiet"):
+            wrong[outcome].append(f"{program.suite} {program.category}: {program.name} ({said})")
+    print("| suite | category | faulty | found | missed | right | false alarms | failed besides | not built |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    total = collections.Counter()
+    for (suite, category), row in sorted(rows.items()):
+        total += row
+        print(f"| {suite} | {category} | {row['found'] + row['missed']} | {row['found']} | {row['missed']} "
+              f"| {row['quiet'] + row['false'] + row['failed']} | {row['false']} | {row['failed']} | {row['unbuilt']} |")
+    faulty, told = total["found"] + total["missed"], total["found"] + total["false"]
+    print(f"| all | | {faulty} | {total['found']} | {total['missed']} | {total['quiet'] + total['false'] + total['failed']} "
+          f"| {total['false']} | {total['failed']} | {total['unbuilt']} |")
+    print(f"\nrecall {total['found'] / max(faulty, 1):.3f}, precision {total['found'] / max(told, 1):.3f}")
+    if listed:
+        for outcome, names in wrong.items():
+            print(f"\n{outcome}:\n" + "\n".join(f"  {name}" for name in sorted(names)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("prefix")
+    parser.add_argument("--mbi")
+    parser.add_argument("--corrbench")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--stall", default="2s")
+    parser.add_argument("--limit", type=float, default=12)
+    parser.add_argument("--list", action="store_true")
+    options = parser.parse_args()
+    options.prefix = Path(options.prefix).resolve()
+    options.keep = (options.keep or Path(tempfile.mkdtemp())).resolve()
+    options.keep.mkdir(parents=True, exist_ok=True)
+    programs = list(of_mbi(options.mbi)) if options.mbi else []
+    programs += of_corrbench(options.corrbench) if options.corrbench else []
+    programs = [program for program in programs if re.search(options.only, f"{program.category} {program.name}")]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda program: verdict(program, options), programs))
+    table(results, options.list)
+
+
+if __name__ == "__main__":
+    main()
