@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 # What `demo`, `test` and `bench` install into and run from.
 LOCAL := $(CURDIR)/target/prefix
 
-.PHONY: help build install local demo test check-deep check-sources kmod bench setup clean
+.PHONY: help build install local demo test check-deep check-sources check-suites kmod bench setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -18,6 +18,7 @@ help:
 	@echo 'make test                    every test'
 	@echo 'make check-deep              tests that take longer than make test may'
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
+	@echo 'make check-suites SUITES=... test suites of others that you have built: scripts/suites.sh'
 	@echo 'make kmod                    the kernel module, in target/kmod; KDIR=/lib/modules/VERSION/build'
 	@echo 'make bench                   Tern beside the other MPI libraries'
 	@echo 'make wheel                   a wheel for Python, in dist/'
@@ -54,6 +55,10 @@ check-deep: local
 # Programs in Fortran, built from source; NAMES="scalapack petsc" for some of them.
 check-sources: local
 	tests/sources.sh $(LOCAL) $(NAMES)
+
+# SUITES: --SUITE FOLDER..., as scripts/suites.sh takes them.
+check-suites: local
+	scripts/suites.sh $(LOCAL) $(SUITES)
 
 # Without what a kernel module is built with, says so and does nothing.
 KDIR ?= $(shell scripts/kernel-headers.sh)

@@ -5,7 +5,7 @@
 #   TERN_TEST_DIR   where inputs and outputs go [target/clients]
 #   IMB_FOLDER        folder of IMB programs, of an environment with the impi-rt wheel
 # Packages: hpcc gromacs lammps lammps-examples quantum-espresso quantum-espresso-data cp2k nwchem-openmpi nwchem-mpich
-# python3-h5py-mpi python3-petsc4py r-cran-rmpi
+# python3-h5py-mpi python3-petsc4py r-cran-rmpi iqtree
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -80,6 +80,11 @@ client h5py openmpi 4 "cat out" /usr/bin/python3 file.py
 client petsc4py openmpi 4 "sort out" env PETSC_DIR=/usr/lib/petscdir/petsc3.18/x86_64-linux-gnu-real /usr/bin/python3 poisson.py
 # It looks for libmpi.so, which only the packages for development have, and does without.
 client Rmpi openmpi 2 "grep rank out | sort" sh rscript.sh
+# Its ranks send each other trees as they find them, so that branches differ in their last digits; it ends MPI from a static object.
+for ranks in 2 4; do
+    client "iqtree-$ranks" openmpi "$ranks" "sed -nE 's/^BEST SCORE FOUND : (.*)[0-9]{2}\$/log-likelihood \1/p' out; sed 's/:[0-9.e-]*//g' tree.treefile" \
+        iqtree2-mpi -s /usr/share/doc/iqtree/examples/example.phy -m HKY+G -seed 7 -nt 1 -pre tree
+done
 if [ -n "${IMB_FOLDER:-}" ]; then
     export LD_LIBRARY_PATH="$IMB_FOLDER/../lib"
     for suite in IMB-MPI1 IMB-P2P IMB-RMA; do
