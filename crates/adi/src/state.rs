@@ -58,11 +58,15 @@ pub struct State {
     pub moved: bool,
     /// Told of packets that cannot be right.
     pub on_damage: Box<dyn Fn(&Damaged)>,
-    pub on_undeliverable: Box<dyn Fn(Proc, &str) -> Concerned>,
+    /// Told of a peer, and why what has left for it will not arrive; says which communicators that concerns.
+    pub on_undeliverable: Undeliverable,
     /// A process that is lost next, and for which messages had left that will not arrive.
     undeliverable: Option<Proc>,
     clock: Clock,
 }
+
+/// What [`State::on_undeliverable`] calls.
+type Undeliverable = Box<dyn Fn(Proc, &str) -> Concerned>;
 
 impl State {
     /// `clock`: what time it is, in nanoseconds; it does not go back.
