@@ -4,7 +4,7 @@
 //! - A message carries a mark of its signature ([`mark`]); its receive compares (section 3.3.1).
 //! - Memory of an operation that is under way is left alone by other calls, and by the program ([`active`], [`watch`]).
 //! - Messages carry clocks, which show that two of them have raced ([`race`]).
-//! - One-sided accesses of one epoch are compared ([`window`]).
+//! - One-sided accesses of one epoch are compared (`win::checked`).
 //! - Members of a collective first exchange what they call, and with which arguments ([`call`]).
 //! - What was never freed is listed by MPI_Finalize ([`crate::leaks`]).
 //!
@@ -13,12 +13,11 @@
 
 pub mod active;
 pub mod call;
-mod mapped;
+pub mod mapped;
 pub mod noted;
 pub mod race;
 pub mod uses;
 pub mod watch;
-pub mod window;
 
 use crate::constants::*;
 use crate::error::{Error, Result};

@@ -5,16 +5,15 @@
 //! contribution says so in place of the result. Every member sends and receives all that belongs to a call that fails,
 //! so nothing of it is left for a later one.
 
+use crate::awaits::Awaiting;
 use crate::constants::{MPI_ERR_INTERN, MPI_SUCCESS};
 use crate::error::{Error, Result};
-use crate::guarded::Guarded;
 use crate::identity;
 use crate::lost;
 use crate::runtime::adi;
 use crate::task::until;
-use std::cell::RefCell;
 use std::rc::Rc;
-use tern_adi::{Awaited, Data, Pattern, Proc, Request, SendMode, Sent, Tuple};
+use tern_adi::{Data, Pattern, Proc, Request, SendMode, Sent, Tuple};
 
 /// Processes that exchange messages in a context and under a tag that nothing else uses among
 /// them meanwhile. The source of a message says which process has sent it ([`identity::source`]), which no group of
@@ -26,35 +25,6 @@ pub struct Circle {
     /// Index of this process in `procs`.
     pub me: usize,
     pub procs: Rc<[Proc]>,
-}
-
-/// Whose messages are waited for, in which context.
-static AWAITED: Guarded<RefCell<Vec<(u32, Proc)>>> = Guarded::new(RefCell::new(Vec::new()));
-
-/// The members without whom an agreement cannot go on, for whoever asks what a call waits for.
-pub fn awaited() -> Awaited {
-    let waits = AWAITED.get().borrow();
-    let Some(&(context, _)) = waits.last() else { return Awaited::Own };
-    Awaited::Members { context, procs: waits.iter().filter(|wait| wait.0 == context).map(|wait| wait.1).collect() }
-}
-
-/// A member is waited for, until this is dropped.
-struct Awaiting(u32, Proc);
-
-impl Awaiting {
-    fn new(context: u32, proc: Proc) -> Awaiting {
-        AWAITED.get().borrow_mut().push((context, proc));
-        Awaiting(context, proc)
-    }
-}
-
-impl Drop for Awaiting {
-    fn drop(&mut self) {
-        let mut waits = AWAITED.get().borrow_mut();
-        if let Some(at) = waits.iter().position(|wait| *wait == (self.0, self.1)) {
-            waits.remove(at);
-        }
-    }
 }
 
 /// Joins the second contribution into the first.

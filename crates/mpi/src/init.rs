@@ -121,7 +121,7 @@ fn start() -> Result<Runtime> {
     }
     crate::p2p::lost::watch(&adi);
     adi.on_damage(crate::lost::end_by_damage);
-    adi.on_undeliverable(crate::lost::undeliverable);
+    adi.on_undeliverable(crate::undeliverable::tell);
     Ok(Runtime::new(adi, job))
 }
 

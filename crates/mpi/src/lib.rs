@@ -66,6 +66,7 @@ pub mod abort;
 pub mod api;
 pub mod args;
 pub mod attribute;
+mod awaits;
 pub mod bridge;
 pub mod buffer;
 pub mod check;
@@ -109,6 +110,7 @@ pub mod stats;
 pub mod task;
 pub mod tool;
 pub mod topology;
+mod undeliverable;
 pub mod win;
 
 pub use enter::{enter, enter_any_time};

@@ -2,37 +2,15 @@
 //! that send what cannot be right: the job ends.
 
 use crate::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
-use crate::errhandler;
 use crate::error::Error;
-use crate::objects::objects;
 use crate::runtime::{adi, installed};
-use std::rc::Rc;
-use tern_adi::{Concerned, Damaged, Proc};
+use tern_adi::{Damaged, Proc};
 
 /// The error of a call that needs `peer`.
 #[cold]
 pub fn error(peer: Proc) -> Box<Error> {
     let why = adi().why_lost(peer).unwrap_or_else(|| "another process of the operation has lost it".into());
     Error::new(MPI_ERR_PROC_ABORTED, sentence(peer, &why))
-}
-
-/// Messages that this process had sent to `peer`, by calls that have succeeded, will not arrive. Ends the job, or says so; then these are
-/// the contexts in which a call fails. It comes while the engine is borrowed.
-#[cold]
-pub fn undeliverable(peer: Proc, why: &str) -> Concerned {
-    let me = installed().map_or(0, |runtime| runtime.me);
-    let text = format!(
-        "rank {me} had sent messages to {}, by calls that have succeeded, and they will never arrive: {why}",
-        who(peer).trim_end_matches(',')
-    );
-    let world = objects().world.try_borrow().ok().and_then(|world| Some(world.as_ref()?.errhandler.borrow().clone()));
-    if world.unwrap_or_else(errhandler::initial).ends_the_job() {
-        // As in other calls that find a process lost.
-        std::thread::sleep(errhandler::CAUSE);
-        crate::abort::abort_inside(MPI_ERR_PROC_ABORTED, &text);
-    }
-    tern_settings::warn!("{text}");
-    Rc::new(move |context| crate::p2p::lost::is_programs(context) && crate::p2p::lost::takes_part(context, peer))
 }
 
 /// Ends the job: a packet has come that cannot be right. It comes while the engine is borrowed.
@@ -42,7 +20,8 @@ pub fn end_by_damage(damaged: &Damaged) {
     crate::abort::abort_inside(MPI_ERR_OTHER, &format!("{} has sent {damaged}. {remedy}", who(damaged.from)));
 }
 
-fn who(peer: Proc) -> String {
+/// A process, for messages.
+pub(crate) fn who(peer: Proc) -> String {
     match installed().and_then(|runtime| runtime.nodes.get(peer as usize)) {
         Some(node) => format!("rank {peer} of MPI_COMM_WORLD, on node {node},"),
         None => format!("process {peer}, of another job,"),

@@ -66,7 +66,7 @@ pub fn start<T: 'static>(work: impl Future<Output = Result<T>> + 'static) -> Rc<
 pub fn run<T: 'static>(work: impl Future<Output = Result<T>> + 'static) -> Result<T> {
     let task = start(work);
     if !task.is_done() {
-        adi().wait_until_telling(&mut || task.is_done(), &crate::exchange::awaited);
+        adi().wait_until_telling(&mut || task.is_done(), &crate::awaits::awaited);
     }
     task.take().expect("the task is done")
 }

@@ -19,20 +19,20 @@ mod refuse;
 mod reserves;
 
 use crate::host;
+pub(crate) use crate::node_file::NodeFile;
 use crate::quiet::Quiet;
 use crate::room::{self, Kept};
 use refuse::Obstacle;
 pub(crate) use reserves::{Reserves, pointer};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::BorrowedFd;
 use rustix::fs::{self, SeekFrom};
 use rustix::io::{self, Errno};
 use rustix::mm::{self, Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags};
 use std::cell::UnsafeCell;
-use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
-use tern_maps::{FileId, Vma};
+use tern_maps::Vma;
 
 /// Promoted memory, as a fork sees it.
 pub(crate) trait Promoted: Sync {
@@ -75,39 +75,6 @@ struct Held {
     pages: Range<usize>,
     offset: u64,
     file: Arc<NodeFile>,
-}
-
-/// A descriptor of the node's file, or of another one that the program may close without our knowing.
-pub(crate) struct NodeFile {
-    file: ManuallyDrop<OwnedFd>,
-    pub id: FileId,
-}
-
-impl NodeFile {
-    /// A descriptor of its own. Errors: of dup and fstat.
-    pub fn of(file: BorrowedFd<'_>) -> io::Result<NodeFile> {
-        NodeFile::new(io::fcntl_dupfd_cloexec(file, 0)?)
-    }
-
-    /// Errors: of fstat.
-    pub fn new(file: OwnedFd) -> io::Result<NodeFile> {
-        let id = FileId::of(&file)?;
-        Ok(NodeFile { file: ManuallyDrop::new(file), id })
-    }
-
-    /// `None`: the program has closed the descriptor.
-    pub fn open(&self) -> Option<BorrowedFd<'_>> {
-        FileId::of(&*self.file).is_ok_and(|id| id == self.id).then(|| self.file.as_fd())
-    }
-}
-
-impl Drop for NodeFile {
-    fn drop(&mut self) {
-        if self.open().is_some() {
-            // SAFETY: once. (A number that is another file's by now stays open.)
-            unsafe { ManuallyDrop::drop(&mut self.file) };
-        }
-    }
 }
 
 /// Memory that a fork makes a copy of.

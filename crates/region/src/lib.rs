@@ -105,6 +105,7 @@ mod fork;
 pub mod heap;
 mod host;
 pub mod module;
+mod node_file;
 mod offsets;
 pub mod promote;
 mod quiet;

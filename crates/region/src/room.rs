@@ -1,7 +1,7 @@
 //! Memory that is left, in the machine and in the cgroups of this process.
 
-use crate::fork::NodeFile;
 use crate::host::{field, text};
+use crate::node_file::NodeFile;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::pread;
 

@@ -3,7 +3,7 @@
 //! Memory that an operation reads may be read by others, but must not change; memory that it writes belongs to it alone until
 //! it is complete (MPI 5.0 sections 3.7.2, 6.12 and 12.3).
 
-use crate::check::{mapped, window};
+use crate::check::mapped;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
@@ -139,12 +139,22 @@ pub struct Held {
     image: RefCell<Vec<u8>>,
 }
 
+/// Told of memory of this process that a call reads or writes.
+pub type Touched = fn(Access, &[Run]);
+
 struct Table {
     last: Cell<u64>,
     held: RefCell<Vec<Rc<Held>>>,
+    touched: Cell<Option<Touched>>,
 }
 
-static TABLE: Guarded<Table> = Guarded::new(Table { last: Cell::new(0), held: RefCell::new(Vec::new()) });
+static TABLE: Guarded<Table> =
+    Guarded::new(Table { last: Cell::new(0), held: RefCell::new(Vec::new()), touched: Cell::new(None) });
+
+/// From now on `touched` is told what calls use: the memory may be in a window.
+pub fn tell(touched: Touched) {
+    TABLE.get().touched.set(Some(touched));
+}
 
 /// Notes that an operation which the current call begins has this memory.
 ///
@@ -183,7 +193,9 @@ pub fn may(used: &Use) -> Result<()> {
             used.argument
         );
     }
-    window::touched(used.access, &own);
+    if let Some(touched) = TABLE.get().touched.get() {
+        touched(used.access, &own);
+    }
     let Some((other, bytes)) = taken(used.access, &own) else { return Ok(()) };
     // One that the program has given up (MPI_Request_free) may have ended.
     adi().look();

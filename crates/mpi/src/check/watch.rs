@@ -6,11 +6,8 @@
 use crate::args::RawStatus;
 use crate::check::active::{self, Access, Held, Use};
 use crate::check::{is_on, race, received};
-use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
-use crate::p2p;
-use crate::request::freeing::Freeing;
 use crate::request::{About, Outcome, Request, Work};
 use crate::runtime::adi;
 use crate::scope::Scope;
@@ -85,7 +82,7 @@ pub fn receive(
     (buf, count, datatype): (*mut u8, i64, &Rc<Datatype>), comm: &Rc<Comm>, pattern: Option<Pattern>,
     start: impl FnOnce(Data) -> tern_adi::Request,
 ) -> Result<Request> {
-    let data = p2p::data(buf, count, datatype);
+    let data = Data::new(buf, count, &datatype.layout);
     if !is_on() {
         return Ok(Request::Transfer { id: start(data), receive: true, comm: comm.clone() });
     }
@@ -113,33 +110,6 @@ pub fn receive(
         cancel: Some(Box::new(move || adi().cancel(id))),
         about: About { transfers: vec![id], message: Some("receive"), ..About::default() },
     })))
-}
-
-/// The program gives a request up that `handle` names (MPI_Request_free), if the program is checked.
-///
-/// Errors: it is of a nonblocking collective that is under way, which must not be (section 6.12).
-pub fn gives_up(request: &Request, handle: usize) -> Result<()> {
-    let round = match request {
-        Request::Persistent(persistent) => persistent.active.borrow().clone(),
-        other => Some(other.clone()),
-    };
-    let Some(Request::Work(work)) = round.filter(|_| is_on()) else { return Ok(()) };
-    let maker = crate::observe::maker(handle);
-    if work.about.freeing == Freeing::Never {
-        return err!(
-            MPI_ERR_REQUEST,
-            "the request of {maker} is active: that of a collective must not be freed before it was waited for"
-        );
-    }
-    if let Some(message) = work.about.message
-        && !work.is_known()
-    {
-        tern_settings::warn!(
-            "MPI_Request_free: the request of {maker} is of a {message} that is active: the program cannot learn any more when it \
-             may use the buffer; wait for it in place of that"
-        );
-    }
-    Ok(())
 }
 
 /// A send to nobody: it is complete, and has a name of its own, so that it is seen whether the program waits for it.

@@ -25,7 +25,7 @@ fn awaits(requests: &[Option<Request>], any: bool) -> Awaited {
     let mut transfers = Vec::new();
     requests.iter().flatten().for_each(|request| request.transfers(&mut transfers));
     match any {
-        _ if transfers.is_empty() => crate::exchange::awaited(),
+        _ if transfers.is_empty() => crate::awaits::awaited(),
         true => Awaited::Any(transfers),
         false => Awaited::Transfers(transfers),
     }
@@ -350,8 +350,7 @@ pub fn request_free(request: Out<usize>) -> Result<()> {
     let Some(found) = lookup(handle)? else {
         return err!(MPI_ERR_REQUEST, "MPI_REQUEST_NULL cannot be freed");
     };
-    crate::check::watch::gives_up(&found, handle)?;
-    freeing::check(&found)?;
+    freeing::check(&found, handle)?;
     match &found {
         Request::Transfer { id, .. } => adi().release(*id),
         Request::Persistent(persistent) => release_round(persistent.active.borrow_mut().take()),

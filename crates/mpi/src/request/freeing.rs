@@ -5,6 +5,7 @@
 
 use crate::constants::MPI_ERR_REQUEST;
 use crate::error::Result;
+use crate::observe;
 use crate::request::Request;
 
 /// When the request of an operation may be freed.
@@ -19,30 +20,41 @@ pub enum Freeing {
     Never,
 }
 
-/// MPI_ERR_REQUEST where MPI_Request_free may not take the request now.
-pub fn check(request: &Request) -> Result<()> {
-    match request {
-        Request::Work(work) if work.about.freeing == Freeing::Never => {
-            err!(
+/// MPI_ERR_REQUEST where MPI_Request_free may not take the request now, which `handle` names. Where the program is checked, it is told of
+/// messages whose end it cannot learn any more.
+pub fn check(request: &Request, handle: usize) -> Result<()> {
+    let round = match request {
+        Request::Persistent(persistent) => persistent.active.borrow().clone(),
+        other => Some(other.clone()),
+    };
+    let Some(Request::Work(work)) = round else { return Ok(()) };
+    let of = match observe::maker(handle) {
+        "" => String::new(),
+        maker => format!(" of {maker}"),
+    };
+    match work.about.freeing {
+        Freeing::Never => {
+            return err!(
                 MPI_ERR_REQUEST,
-                "the request of a nonblocking collective cannot be freed: complete it with MPI_Wait or MPI_Test"
-            )
+                "the request{of} is active: that of a collective must not be freed before it was waited for (MPI_Wait, MPI_Test)"
+            );
         }
-        Request::Persistent(persistent) => match &*persistent.active.borrow() {
-            Some(Request::Work(round)) if round.about.freeing == Freeing::Never => {
-                err!(
-                    MPI_ERR_REQUEST,
-                    "the persistent collective is active and cannot be freed: complete it with MPI_Wait first"
-                )
-            }
-            Some(Request::Work(round)) if round.about.freeing == Freeing::Complete && !round.is_done() => {
-                err!(
-                    MPI_ERR_REQUEST,
-                    "the partitioned operation is active and cannot be freed: make all partitions ready, then complete it with MPI_Wait"
-                )
-            }
-            _ => Ok(()),
-        },
-        _ => Ok(()),
+        Freeing::Complete if !work.is_done() => {
+            return err!(
+                MPI_ERR_REQUEST,
+                "the partitioned operation{of} is active: make all partitions ready and wait for it before its request is freed"
+            );
+        }
+        _ => {}
     }
+    if let Some(message) = work.about.message
+        && !work.is_known()
+        && tern_settings::CHECK.get()
+    {
+        tern_settings::warn!(
+            "MPI_Request_free: the request{of} is of a {message} that is active: the program cannot learn any more when it may use \
+             the buffer; wait for it in place of that"
+        );
+    }
+    Ok(())
 }

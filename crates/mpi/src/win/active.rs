@@ -5,10 +5,10 @@ use super::object::Win;
 use super::ranks::Ranks;
 use super::target;
 use crate::args::Out;
-use crate::check::window;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::Group;
+use crate::win::checked;
 use std::rc::Rc;
 
 /// Names of the assertions, for messages.
@@ -37,12 +37,12 @@ pub fn win_fence(assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOSTORE | MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED)?;
     let (precedes, succeeds) = (assert & MPI_MODE_NOPRECEDE == 0, assert & MPI_MODE_NOSUCCEED == 0);
     win.judge(|epochs| epochs.fence(precedes, succeeds))?;
-    window::fences(&win, precedes);
-    window::compare(&win)?;
-    let late = window::late(&win)?;
+    checked::fences(&win, precedes);
+    checked::compare(&win)?;
+    let late = checked::late(&win)?;
     target::outcome(&win, win.window.fence(precedes, succeeds))?;
     drop(late);
-    window::fenced(&win, succeeds)
+    checked::fenced(&win, succeeds)
 }
 
 /// The ranks in the window of a group's processes, or MPI_ERR_GROUP.
@@ -67,7 +67,7 @@ pub fn win_start(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
 pub fn win_complete(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.complete())?;
     target::outcome(&win, win.window.complete())?;
-    window::synchronised(&win, None)
+    checked::synchronised(&win, None)
 }
 
 /// MPI_Win_post

@@ -1,5 +1,6 @@
 //! Making windows and freeing them (MPI 5.0 sections 12.2.1 to 12.2.5).
 
+use super::checked;
 use super::epoch::Epochs;
 use super::hints::Hints;
 use super::object::{self, Own, Win, lookup, wins};
@@ -63,20 +64,20 @@ async fn id(comm: Rc<Comm>, wrong: Option<Box<Error>>, arrived: Option<Arrived>)
     arrive::id(arrived, &circle).await
 }
 
-/// Makes a window over `comm`. Collective; `checked` is what this process brings.
+/// Makes a window over `comm`. Collective; `brought` is what this process brings.
 fn make(
-    comm: Rc<Comm>, flavor: i32, mut hints: Hints, disp_unit: i64, checked: Result<Exposure>, win: Out<usize>,
+    comm: Rc<Comm>, flavor: i32, mut hints: Hints, disp_unit: i64, brought: Result<Exposure>, win: Out<usize>,
 ) -> Result<Rc<Win>> {
     if comm.is_inter() {
         return err!(MPI_ERR_COMM, "{} is an intercommunicator; windows need an intracommunicator", comm.label());
     }
     check::meet(&comm)?;
-    let checked = checked.and_then(|exposure| check::window::exists(&exposure).map(|()| exposure));
-    let checked = checked.and_then(|exposure| check_disp_unit(disp_unit).map(|_| exposure));
-    let id = meet(comm.clone(), checked.as_ref().err().cloned())?;
+    let brought = brought.and_then(|exposure| checked::exists(&exposure).map(|()| exposure));
+    let brought = brought.and_then(|exposure| check_disp_unit(disp_unit).map(|_| exposure));
+    let id = meet(comm.clone(), brought.as_ref().err().cloned())?;
     let fatal = || errhandler::predefined(MPI_ERRORS_ARE_FATAL);
     let own = Comm::new(id, comm.local.clone(), None, fatal());
-    let window = Window::new(adi(), own.peers.clone(), checked?, disp_unit).map_err(|error| {
+    let window = Window::new(adi(), own.peers.clone(), brought?, disp_unit).map_err(|error| {
         comm::on_free(&own);
         target::without_window(&error)
     })?;
@@ -188,8 +189,8 @@ pub fn win_detach(win: Rc<Win>, base: *const u8) -> Result<()> {
 pub fn win_free(win: Out<usize>) -> Result<()> {
     let found = lookup(win.get())?;
     found.judge(|epochs| epochs.free())?;
-    check::window::compare(&found)?;
-    check::window::synchronised(&found, None)?;
+    checked::compare(&found)?;
+    checked::synchronised(&found, None)?;
     attribute::delete_all(&found.attributes, win.get())?;
     found.window.free();
     comm::on_free(&found.comm);

@@ -18,6 +18,7 @@
 
 mod accumulate;
 mod active;
+pub(crate) mod checked;
 mod create;
 pub(crate) mod epoch;
 mod errhandler;

@@ -38,7 +38,7 @@ pub struct Win {
     /// What the hint `no_locks` says.
     pub no_locks: Cell<bool>,
     /// What TERN_CHECK knows of its accesses; empty without it.
-    pub checked: crate::check::window::Ledger,
+    pub checked: crate::win::checked::Ledger,
     /// Where no bytes are attached (MPI_Win_attach with size 0).
     pub nothing: RefCell<Vec<*mut u8>>,
 }

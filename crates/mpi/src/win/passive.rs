@@ -4,9 +4,9 @@
 use super::active::check_assert;
 use super::object::Win;
 use super::target;
-use crate::check::window;
 use crate::constants::*;
 use crate::error::Result;
+use crate::win::checked;
 use std::rc::Rc;
 
 /// A program that promised not to lock breaks its promise, which does no harm here. Checked programs (TERN_CHECK) are
@@ -37,7 +37,7 @@ pub fn win_lock(lock_type: i32, rank: i32, assert: i32, win: Rc<Win>) -> Result<
         0 => target::outcome(&win, win.window.lock(rank, exclusive))?,
         _ => win.window.assume_lock(),
     }
-    window::locked(&win, rank, exclusive);
+    checked::locked(&win, rank, exclusive);
     win.epochs.locked(rank);
     Ok(())
 }
@@ -48,7 +48,7 @@ pub fn win_unlock(rank: i32, win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.unlock(rank))?;
     win.look_at_times();
     target::outcome(&win, win.window.unlock(rank))?;
-    window::unlocked(&win, rank)
+    checked::unlocked(&win, rank)
 }
 
 /// MPI_Win_lock_all
@@ -60,7 +60,7 @@ pub fn win_lock_all(assert: i32, win: Rc<Win>) -> Result<()> {
         0 => target::outcome(&win, win.window.lock_all())?,
         _ => win.window.assume_lock(),
     }
-    window::begun(&win);
+    checked::begun(&win);
     win.judge(|epochs| epochs.lock_all())
 }
 
@@ -69,7 +69,7 @@ pub fn win_unlock_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.unlock_all())?;
     win.look_at_times();
     target::outcome(&win, win.window.unlock_all())?;
-    window::synchronised(&win, None)
+    checked::synchronised(&win, None)
 }
 
 /// MPI_Win_flush
@@ -78,7 +78,7 @@ pub fn win_flush(rank: i32, win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive(rank))?;
     win.look_at_times();
     target::outcome(&win, win.window.flush(rank))?;
-    window::synchronised(&win, Some(rank))
+    checked::synchronised(&win, Some(rank))
 }
 
 /// MPI_Win_flush_all
@@ -86,7 +86,7 @@ pub fn win_flush_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive_all())?;
     win.look_at_times();
     target::outcome(&win, win.window.flush_all())?;
-    window::synchronised(&win, None)
+    checked::synchronised(&win, None)
 }
 
 /// MPI_Win_flush_local
@@ -95,7 +95,7 @@ pub fn win_flush_local(rank: i32, win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive(rank))?;
     win.look_at_times();
     target::outcome(&win, win.window.flush_local(rank))?;
-    window::synchronised(&win, Some(rank))
+    checked::synchronised(&win, Some(rank))
 }
 
 /// MPI_Win_flush_local_all
@@ -103,7 +103,7 @@ pub fn win_flush_local_all(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.passive_all())?;
     win.look_at_times();
     target::outcome(&win, win.window.flush_local_all())?;
-    window::synchronised(&win, None)
+    checked::synchronised(&win, None)
 }
 
 /// MPI_Win_sync: loads and stores on the memory of the window before it come before those after it.

@@ -2,10 +2,10 @@
 
 use super::object::Win;
 use crate::check::is_on;
-use crate::check::window::requested;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::objects::Datatype;
+use crate::win::checked::requested;
 use std::rc::Rc;
 use tern_rma::{Class, Started, Target};
 

@@ -174,10 +174,13 @@ pub fn synchronised(win: &Win, target: Option<u32>) -> Result<()> {
     errors.into_iter().next().map_or(Ok(()), Err)
 }
 
-/// Whether the memory that a window is made of is there, if the program is checked.
+/// Whether the memory that a window is made of is there, if the program is checked. From the first window on calls tell what they use.
 ///
 /// Errors: it is not (MPI_ERR_BASE).
 pub fn exists(exposure: &Exposure) -> Result<()> {
+    if is_on() {
+        active::tell(touched);
+    }
     let Exposure::Existing { base, bytes } = *exposure else { return Ok(()) };
     let memory = [(base as i64, base as i64 + bytes as i64)];
     if is_on()
