@@ -233,7 +233,10 @@ struct Last {
     message: String,
 }
 
-static LAST: Guarded<RefCell<Option<Last>>> = Guarded::new(RefCell::new(None));
+/// Those of the threads whose calls failed last.
+static LAST: Guarded<RefCell<Vec<Last>>> = Guarded::new(RefCell::new(Vec::new()));
+/// So many threads are remembered: a bound for programs that start many.
+const THREADS: usize = 64;
 
 /// Equal in one thread, and in no other that runs.
 fn own_thread() -> usize {
@@ -245,15 +248,21 @@ fn own_thread() -> usize {
 /// last one.
 pub fn remember(function: &str, error: &Error) {
     let message = format!("{function}: {}", error.message);
-    LAST.get().replace(Some(Last { thread: own_thread(), code: error.code, message }));
+    let thread = own_thread();
+    let mut last = LAST.get().borrow_mut();
+    last.retain(|last| last.thread != thread);
+    if last.len() == THREADS {
+        last.remove(0);
+    }
+    last.push(Last { thread, code: error.code, message });
 }
 
 /// What MPI_Error_string says: of a predefined class more, if this thread's last error was of that class.
 fn full_text_of(code: i32) -> Option<String> {
     let text = text_of(code)?;
     let last = LAST.get().borrow();
-    let last =
-        last.as_ref().filter(|last| last.code == code && last.thread == own_thread() && predefined(code).is_some());
+    let thread = own_thread();
+    let last = last.iter().find(|last| last.thread == thread && last.code == code && predefined(code).is_some());
     Some(last.map_or_else(|| text.clone(), |last| format!("{text}: {}", last.message)))
 }
 

@@ -8,7 +8,7 @@ use crate::constants::MPI_ERR_NO_MEM;
 use crate::runtime::installed;
 use rustix::process::{Resource, getrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// The system's allocator; where it has nothing, the process ends.
 struct Checked;
@@ -53,7 +53,8 @@ const RESERVE: Layout = match Layout::from_size_align(1 << 20, 4096) {
     Err(_) => panic!("a layout"),
 };
 static RESERVED: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
-static ENDING: AtomicBool = AtomicBool::new(false);
+/// The thread that ends the process; 0 for none.
+static ENDING: AtomicI32 = AtomicI32::new(0);
 
 /// Sets address space aside for the last words. It takes no memory until then.
 pub fn prepare() {
@@ -66,11 +67,19 @@ pub fn prepare() {
 /// Ends the job, for want of `len` bytes.
 #[cold]
 fn lack(len: usize) -> ! {
+    let me = rustix::thread::gettid().as_raw_nonzero().get();
     // Relaxed: one thread's words are enough.
-    if ENDING.swap(true, Ordering::Relaxed) {
-        // The last words found no memory either, or another thread speaks.
-        let _ = rustix::io::write(rustix::stdio::stderr(), b"tern: out of memory\n");
-        tern_node::end_process(MPI_ERR_NO_MEM)
+    match ENDING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => {}
+        Err(ending) if ending == me => {
+            // The last words found no memory either.
+            let _ = rustix::io::write(rustix::stdio::stderr(), b"tern: out of memory\n");
+            tern_node::end_process(MPI_ERR_NO_MEM)
+        }
+        // Another thread speaks, and ends this one with the process.
+        Err(_) => loop {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        },
     }
     let reserved = RESERVED.swap(std::ptr::null_mut(), Ordering::Relaxed);
     if !reserved.is_null() {

@@ -18,6 +18,11 @@ pub fn tell(peer: Proc, why: &str) -> Concerned {
         "rank {me} had sent messages to {}, by calls that have succeeded, and they will never arrive: {why}",
         who(peer).trim_end_matches(',')
     );
+    // A process of another job is not of MPI_COMM_WORLD, whose handler has nothing to say of it.
+    if installed().is_none_or(|runtime| peer >= runtime.world_size) {
+        tern_settings::warn!("{text}");
+        return Rc::new(|_| false);
+    }
     let world = objects().world.try_borrow().ok().and_then(|world| Some(world.as_ref()?.errhandler.borrow().clone()));
     if world.unwrap_or_else(errhandler::initial).ends_the_job() {
         // As in other calls that find a process lost.

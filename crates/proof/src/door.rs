@@ -17,13 +17,18 @@ pub struct Door {
     /// Those who have knocked and not proven themselves, the oldest first; so many at most.
     knocks: Vec<Knock>,
     places: usize,
+    /// The process had no descriptor for the last caller.
+    starved: bool,
 }
+
+/// How long somebody else may take to close a descriptor.
+const STARVED: Duration = Duration::from_millis(50);
 
 impl Door {
     /// At a socket that listens and does not block, for callers that prove that they know `secret`. At most `places` others are
     /// heard at one time; from then on one of them gives way to the next ([`gives_way`]). `silence` is as in [`Knock::at`].
     pub fn new(listener: OwnedFd, secret: Token, places: usize, silence: Duration) -> Door {
-        Door { listener, secret, silence, knocks: Vec::new(), places: places.max(1) }
+        Door { listener, secret, silence, knocks: Vec::new(), places: places.max(1), starved: false }
     }
 
     /// The next caller that has proven itself, if there is one. Never waits.
@@ -42,6 +47,7 @@ impl Door {
     }
 
     fn accept(&mut self) {
+        self.starved = false;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         // A flood of callers does not keep those from being heard that are here.
         for _ in 0..self.places {
@@ -55,6 +61,10 @@ impl Door {
                 Err(Errno::CONNABORTED | Errno::INTR) => {}
                 // There is no descriptor for the next one.
                 Err(Errno::MFILE | Errno::NFILE) if !self.knocks.is_empty() => self.give_way(),
+                Err(Errno::MFILE | Errno::NFILE) => {
+                    self.starved = true;
+                    return;
+                }
                 Err(_) => return,
             }
         }
@@ -68,6 +78,10 @@ impl Door {
 
     /// Waits until [`Door::take`] has something to do.
     pub fn wait(&self) {
+        if self.starved {
+            // The socket stays readable meanwhile.
+            std::thread::sleep(STARVED);
+        }
         let mut fds = vec![PollFd::new(&self.listener, PollFlags::IN)];
         let mut until: Option<Instant> = None;
         for (fd, end) in self.knocks.iter().map(Knock::waits_for) {

@@ -30,14 +30,15 @@ pub struct Call {
 }
 
 impl Call {
-    /// `silence`: how long a peer may give no sign. Who waits for this process for so long calls it ([`tern_device::Channel::reach`]), which
+    /// `addresses`: how many the peer has, each of which gets its time. `silence`: how long a peer may give no sign. Who waits for this process for so long calls it ([`tern_device::Channel::reach`]), which
     /// may go where the other way does not.
-    pub fn new(now: Instant, silence: Duration) -> Call {
+    pub fn new(now: Instant, addresses: usize, silence: Duration) -> Call {
+        let all = TRY_TIME * addresses.max(1) as u32;
         Call {
             at: 0,
             shake: None,
             again: now,
-            unheard_until: now + (2 * silence).clamp(TRY_TIME, CALL_TIME),
+            unheard_until: now + (2 * silence).max(all).min(CALL_TIME),
             until: now + CALL_TIME,
             was_heard: false,
             calls_itself: false,
@@ -48,6 +49,11 @@ impl Call {
     /// When it is given up.
     pub fn until(&self) -> Instant {
         if self.was_heard { self.until } else { self.unheard_until }
+    }
+
+    /// Whether somebody over there has had a call, at any of its addresses.
+    pub fn was_heard(&self) -> bool {
+        self.was_heard || self.is_heard()
     }
 
     /// Whether somebody over there has the call: its hello was sent.

@@ -35,6 +35,8 @@ const SETTLE: Duration = Duration::from_secs(5);
 const BELL: u64 = u64::MAX;
 /// [`Abilities::look`]: a system call for each connection, where shared memory takes a load for each peer.
 const LOOK: u32 = 20;
+/// So many calls that nothing answers, one after the other, are a loss where nothing was sent.
+const UNANSWERED: u32 = 3;
 
 /// The TCP device of a process.
 pub struct Tcp {
@@ -55,6 +57,8 @@ pub struct Tcp {
     /// Peers that the sink is to be told of, and those of them for which packets were taken that will not arrive.
     losses: RefCell<Vec<(u32, String)>>,
     undeliverable: RefCell<Vec<u32>>,
+    /// How many calls of a peer nothing has answered, one after the other.
+    unanswered: RefCell<HashMap<u32, u32>>,
     sleepers: Cell<u32>,
     /// Where reads go. Taken out while packets are handed on.
     scratch: Cell<Vec<u8>>,
@@ -86,10 +90,22 @@ impl Tcp {
                 connection.inlet.pieces.borrow_mut().add(socket);
             }
         }
-        for Failed { peer, why, promised } in news.failed {
+        for Failed { peer, why, promised, heard } in news.failed {
+            if !promised && !self.is_unreachable(peer, heard) {
+                continue;
+            }
             self.undeliverable.borrow_mut().extend(promised.then_some(peer));
             self.losses.borrow_mut().push((peer, why));
         }
+    }
+
+    /// A call of a peer has failed, for which nothing had left. Whether the peer counts as lost: nothing there has answered several calls. A
+    /// process that was stopped has a kernel that answers, and one behind a firewall may call by itself in the end.
+    fn is_unreachable(&self, peer: u32, heard: bool) -> bool {
+        let mut unanswered = self.unanswered.borrow_mut();
+        let calls = unanswered.entry(peer).or_insert(0);
+        *calls = if heard { 0 } else { *calls + 1 };
+        *calls >= UNANSWERED
     }
 
     /// Sends a frame on the connection to `peer`, which is made first if there is none. `None`: not yet, or no more.

@@ -65,7 +65,7 @@ impl Service {
         let mut state = self.shared.state();
         let now = Instant::now();
         for peer in std::mem::take(&mut state.wanted) {
-            self.calls.insert(peer, Call::new(now, self.shared.silence));
+            self.calls.insert(peer, Call::new(now, self.shared.peers[peer as usize].len(), self.shared.silence));
         }
         for (peer, outlet) in std::mem::take(&mut state.spreading) {
             self.further.push(Further::new(peer, outlet, &self.shared.peers[peer as usize]));
@@ -91,7 +91,7 @@ impl Service {
             }
             drop(state);
             if call.shake.is_none() && now >= call.until() {
-                shared.give_up(peer, call.why(&shared.peers[peer as usize]));
+                shared.give_up(peer, call.why(&shared.peers[peer as usize]), call.was_heard());
                 return false;
             }
             if call.shake.is_none() && now >= call.again {

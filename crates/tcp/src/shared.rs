@@ -64,6 +64,8 @@ pub struct Failed {
     pub why: String,
     /// Packets for it were taken.
     pub promised: bool,
+    /// Something there has answered, without a proof.
+    pub heard: bool,
 }
 
 /// What came of calls.
@@ -146,13 +148,13 @@ impl Shared {
         Some(News { opened: take(opened), further: take(further), failed: take(failed) })
     }
 
-    /// A peer could not be reached.
-    pub fn give_up(&self, peer: u32, why: String) {
+    /// A peer could not be reached. `heard`: something there has answered.
+    pub fn give_up(&self, peer: u32, why: String, heard: bool) {
         let mut state = self.state();
         state.calling.remove(&peer);
         state.first.remove(&peer);
         let promised = state.promised.remove(&peer);
-        state.failed.push(Failed { peer, why, promised });
+        state.failed.push(Failed { peer, why, promised, heard });
         drop(state);
         self.tell();
     }

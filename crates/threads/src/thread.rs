@@ -29,9 +29,9 @@ impl Thread {
             let _ = rustix::thread::set_name(&name);
             work();
         });
+        let attributes = Attributes::new(stack)?;
         let work = Box::into_raw(Box::new(work));
         let mut thread = MaybeUninit::uninit();
-        let attributes = Attributes::new(stack)?;
         // SAFETY: `run` takes the box, once, if the thread is started.
         let code =
             without_signals(|| unsafe { libc::pthread_create(thread.as_mut_ptr(), &attributes.0, run, work.cast()) });

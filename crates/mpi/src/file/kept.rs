@@ -153,7 +153,8 @@ const FOLDER: Place = Place { make: make_in_folder, find: find_in_folder };
 
 async fn made_at(circle: &Circle, place: &Place) -> Result<std::result::Result<Kept, String>> {
     let made = if circle.me == 0 { (place.make)().map(Some) } else { Ok(None) };
-    let number = NUMBER.get().get() + 1;
+    // Taken at once: another thread may be at this point for the same processes.
+    let number = NUMBER.get().replace(NUMBER.get().get() + 1) + 1;
     let own = made.as_ref().ok().and_then(|made| made.as_ref()).map_or(&[][..], |made| &made.told);
     let told = circle.share(0, [&number.to_ne_bytes()[..], own].concat()).await;
     let mine = match (&told, &made) {
@@ -184,9 +185,6 @@ async fn made_at(circle: &Circle, place: &Place) -> Result<std::result::Result<K
 /// The first word of the file, which this process and the others of the circle have open now.
 fn first_of(circle: &Circle, file: tern_io::File, number: u32) -> Kept {
     let used = RefCell::new(if circle.me == 0 { vec![true] } else { Vec::new() });
-    if circle.me == 0 {
-        NUMBER.get().set(number);
-    }
     let words = Rc::new(Words { file, procs: circle.procs.clone(), number, used });
     OPEN.get().borrow_mut().push(Rc::downgrade(&words));
     Kept { words, slot: 0 }

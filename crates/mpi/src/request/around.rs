@@ -3,7 +3,7 @@
 use crate::constants::*;
 use crate::error::Result;
 use crate::request::persistent::Persistent;
-use crate::request::{Request, requests};
+use crate::request::{About, Request, Work, requests};
 use crate::stated::State;
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -33,16 +33,20 @@ impl Around {
     /// The same request, with the step behind its end.
     fn ending(self: Rc<Around>, round: Request) -> Request {
         let running = round.clone();
-        Request::work_ending(
-            round.scope(),
-            move || running.is_done(),
-            move || {
+        let about = if let Request::Work(work) = &round { work.about.clone() } else { About::default() };
+        Request::Work(Rc::new(Work {
+            scope: round.scope(),
+            done: Box::new(move || running.is_done()),
+            finish: Box::new(move || {
                 let outcome = round.finish();
                 // SAFETY: as above.
                 unsafe { (self.after)(self.state.pointer()) };
                 outcome
-            },
-        )
+            }),
+            ended: RefCell::default(),
+            cancel: None,
+            about,
+        }))
     }
 }
 

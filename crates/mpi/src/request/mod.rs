@@ -56,7 +56,7 @@ pub struct Work {
 }
 
 /// What is known of an operation besides, for those who explain what a program does.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct About {
     /// The engine's transfers that it is for.
     pub transfers: Vec<tern_adi::Request>,

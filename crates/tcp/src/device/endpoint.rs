@@ -85,6 +85,7 @@ impl Endpoint {
             open: RefCell::default(),
             losses: RefCell::default(),
             undeliverable: RefCell::default(),
+            unanswered: RefCell::default(),
             sleepers: Cell::new(0),
             scratch: Cell::default(),
             gathered: RefCell::default(),
