@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 C
 check "mpicc" "$prefix/bin/mpicc" -o pointer pointer.c
 without_folder() {
-    TMPDIR=$place/gone timeout 60 "$prefix/bin/mpiexec" --nodes 2 -n 2 ./pointer "$place/shared" > said 2>&1
+    TMPDIR=$place/gone timeout 60 "$prefix/bin/mpiexec" --nodes 2 -n 2 ./pointer "$place/pointed" > said 2>&1
 }
 check "a shared file pointer between nodes, and no folder for temporary files" without_folder
 

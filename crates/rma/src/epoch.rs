@@ -135,7 +135,6 @@ impl Window {
         if self.apart {
             self.unlock_apart(rank);
         } else {
-            self.note_share(rank, false);
             self.give_up(rank);
         }
         Ok(())
@@ -148,7 +147,10 @@ impl Window {
         // What gives up a lock is a full fence too.
         let awaited = match self.remote(rank).held.replace(Held::Not) {
             Held::Not => return self.give_nothing_up(),
-            Held::Shared => lock.unshare(common),
+            Held::Shared => {
+                self.note_share(rank, false);
+                lock.unshare(common)
+            }
             Held::Alone => lock.include(common),
         };
         if awaited {
