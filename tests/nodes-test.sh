@@ -9,15 +9,19 @@ status=0
 # shellcheck disable=SC2086
 run() { TERN_TEST_NODES=$1 "$here/run.sh" "$prefix" $2 || status=1; }
 
-run 2 "comm_nodes comm_create comm_free comm_inter comm_session comm_threads coll_apart coll_intra coll_inter coll_neighbor coll_overlap
-    coll_types dyn_spawn dyn_ports file_shared file_collective file_atomic p2p_abort p2p_backlog p2p_buffered p2p_cancel
-    p2p_complete p2p_modes p2p_order p2p_partitioned p2p_frequent p2p_published_late p2p_persistent p2p_probe p2p_published p2p_reuse p2p_sendrecv
-    p2p_truncate p2p_types rma_accumulate rma_computing rma_dynamic rma_errors rma_pieces rma_put_get rma_requests rma_threads rma_transposed rma_windows session_many thread_pairs thread_pool thread_wake tool_stats"
+run 2 "attr_session comm_nodes comm_create comm_free comm_inter comm_session comm_threads comm_threads_inter
+    coll_apart coll_intra coll_inter coll_neighbor coll_overlap coll_types dyn_spawn dyn_ports errhandler_given
+    file_shared file_collective file_atomic p2p_abort p2p_backlog p2p_buffered p2p_cancel p2p_complete p2p_modes
+    p2p_order p2p_partitioned p2p_frequent p2p_published_late p2p_persistent p2p_probe p2p_published p2p_reuse
+    p2p_sendrecv p2p_truncate p2p_types request_turns rma_accumulate rma_computing rma_displaced rma_dynamic
+    rma_errors rma_nocheck rma_pieces rma_put_get rma_random rma_requests rma_threads rma_transposed rma_windows
+    session_many thread_pairs thread_pool thread_wake tool_stats"
 run 3 "comm_nodes coll_intra coll_vector p2p_traffic file_view rma_computing rma_locks rma_types topo_graph"
 # Over plain TCP, where there is no card.
 TERN_NETWORK=tcp
 export TERN_NETWORK
-run 2 "comm_nodes coll_intra p2p_backlog p2p_cancel p2p_order p2p_types rma_accumulate rma_put_get file_collective"
+run 2 "attr_session comm_nodes comm_threads_inter coll_intra errhandler_given p2p_backlog p2p_cancel p2p_order
+    p2p_types request_turns rma_accumulate rma_displaced rma_nocheck rma_put_get rma_random file_collective"
 run 3 "p2p_traffic"
 # Over the device that is the example for those who write one.
 TERN_NETWORK=pipes
