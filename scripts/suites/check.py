@@ -4,7 +4,8 @@
 Usage: scripts/suites/check.py [OPTION]... PREFIX
   --mbi DIR        C programs of the MPI Bugs Initiative, as its generators write them (python3 scripts/generators/X.py, in DIR)
   --corrbench DIR  the folder micro-benches/0-level of MPI-CorrBench
-  --keep DIR       the folder for the compiled programs, which are not compiled again, and for what each run has said
+  --programs DIR   the compiled programs, by PREFIX/bin/mpicc: MBI-NAME for NAME.c, CorrBench-FOLDER_NAME for FOLDER/NAME.c
+  --keep DIR       the folder for what each run has said
   --only PATTERN   only programs whose name matches this regular expression
   --jobs N         programs that run at once (3)
   --stall S        TERN_STALL (2s), and --limit S, after which a program is ended (12 seconds)
@@ -56,21 +57,15 @@ def of_corrbench(folder):
         yield Program("CorrBench", category, "_".join(parts)[:-2], source, 2, [], parts[0] != "correct")
 
 
-def built(program, keep, prefix):
-    """The compiled program; None if it does not compile."""
-    binary = keep / f"{program.suite}-{program.name}"
-    if not binary.exists():
-        # The right programs of MPI-CorrBench need a header that lies beside their folders.
-        include = program.source.parent.parent / "include"
-        command = [f"{prefix}/bin/mpicc", "-w", "-g", f"-I{include}", "-o", str(binary), str(program.source), "-lm"]
-        with open(f"{binary}.build", "w") as said:
-            subprocess.run(command, stdout=said, stderr=subprocess.STDOUT, check=False)
+def binary_of(program, folder):
+    """The program as the user has compiled it; None where there is none."""
+    binary = folder / f"{program.suite}-{program.source.stem if program.suite == 'MBI' else program.name}"
     return binary if binary.exists() else None
 
 
 def verdict(program, options):
     """What the run has said: `told`, `silent`, `crashed`, or `unbuilt`."""
-    binary = built(program, options.keep, options.prefix)
+    binary = binary_of(program, options.programs)
     if binary is None:
         return program, "unbuilt"
     libraries = f"{options.prefix}/lib"
@@ -136,6 +131,7 @@ def main():
     parser.add_argument("prefix")
     parser.add_argument("--mbi")
     parser.add_argument("--corrbench")
+    parser.add_argument("--programs", type=Path, required=True)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=3)
@@ -144,6 +140,7 @@ def main():
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     options.prefix = Path(options.prefix).resolve()
+    options.programs = options.programs.resolve()
     options.keep = (options.keep or Path(tempfile.mkdtemp())).resolve()
     options.keep.mkdir(parents=True, exist_ok=True)
     programs = list(of_mbi(options.mbi)) if options.mbi else []
