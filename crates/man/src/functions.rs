@@ -8,6 +8,7 @@ use tern_fortran::routine::{self, Routine};
 use tern_table::Tables;
 use tern_table::function::{Function, Param};
 
+use crate::conversions;
 use crate::roff::{bold, escape, italic, prose, title};
 use crate::texts::Texts;
 
@@ -36,6 +37,7 @@ pub fn pages(tables: &Tables) -> BTreeMap<String, Page> {
         }
         pages.insert(format!("{name}.3"), Page::Text(writer.text()));
     }
+    pages.extend(conversions::pages());
     pages
 }
 

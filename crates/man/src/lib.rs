@@ -2,6 +2,7 @@
 //! the same help.
 
 pub mod completion;
+pub mod conversions;
 pub mod functions;
 pub mod program;
 pub mod roff;
