@@ -53,9 +53,10 @@ fn page(names: &str, summary: &str, synopsis: &str, more: &str, section: &str) -
 
 fn of_handle(kind: &str, class: &str) -> String {
     let synopsis = format!("MPI_Fint MPI_{kind}_c2f({class} handle);\n{class} MPI_{kind}_f2c(MPI_Fint handle);\n");
-    let more = "*MPI_*_c2f* gives the integer by which Fortran knows a handle, *MPI_*_f2c* the handle of such an integer. \
-                They may be called before MPI is initialised and after it was finalised, and have no errors.";
-    let more = more.replace("MPI_*", &format!("MPI_{kind}"));
+    let more = format!(
+        "MPI_{kind}_c2f gives the integer by which Fortran knows a handle, MPI_{kind}_f2c the handle of such an integer. Both may be called \
+         before MPI is initialised and after it was finalised, and have no errors."
+    );
     page(
         &format!("MPI_{kind}_c2f, MPI_{kind}_f2c"),
         "convert a handle between C and Fortran",
