@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::functions::Page;
+use crate::page::Page;
 use crate::roff::{escape, prose, title};
 
 /// A kind of handle in the names of the functions, and its type in C.

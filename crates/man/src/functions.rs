@@ -9,19 +9,12 @@ use tern_table::Tables;
 use tern_table::function::{Function, Param};
 
 use crate::conversions;
+use crate::page::Page;
 use crate::roff::{bold, escape, italic, prose, title};
 use crate::texts::Texts;
 
 /// Longest line of a synopsis.
 const WIDTH: usize = 78;
-
-/// What is in a file.
-#[derive(Debug, PartialEq)]
-pub enum Page {
-    Text(String),
-    /// What is in the file of that name.
-    Same(String),
-}
 
 /// All files, by name.
 pub fn pages(tables: &Tables) -> BTreeMap<String, Page> {

@@ -4,6 +4,7 @@
 pub mod completion;
 pub mod conversions;
 pub mod functions;
+pub mod page;
 pub mod program;
 pub mod roff;
 pub mod texts;

@@ -7,7 +7,7 @@
 use std::io::{Error, Read, Result, Write};
 use std::path::Path;
 
-use tern_man::functions::Page;
+use tern_man::page::Page;
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
