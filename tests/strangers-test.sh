@@ -17,7 +17,7 @@ if [ -z "${TERN_TEST_APART:-}" ]; then
         exit 0
     fi
     code=0
-    TERN_TEST_APART=1 unshare --net "$0" "$prefix" "$count" 2> /dev/null || code=1
+    TERN_TEST_APART=1 unshare --net "$0" "$prefix" "$count" || code=1
     "$here/strangers/start.sh" "$prefix" || code=1
     "$here/strangers/ports.sh" "$prefix" || code=1
     exit $code

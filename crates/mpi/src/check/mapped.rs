@@ -40,13 +40,11 @@ fn is_still_there(runs: &[Run]) -> bool {
         // SAFETY: MS_ASYNC writes nothing, and only finds out whether there are holes.
         unsafe { msync(start as *mut c_void, high as usize - start, MsyncFlags::ASYNC) }.is_ok()
     };
-    match runs {
-        [] => true,
-        few if few.len() <= FEW => few.iter().all(|&(low, high)| low >= high || mapped(low, high)),
-        // With holes between them the list of all decides.
-        [first, .., last] => mapped(first.0, last.1),
-        [_] => unreachable!("that is few"),
+    if runs.len() <= FEW {
+        return runs.iter().all(|&(low, high)| low >= high || mapped(low, high));
     }
+    // With holes between them the list of all decides.
+    mapped(runs[0].0, runs[runs.len() - 1].1)
 }
 
 fn first_missing(known: &[Vma], need: u32, runs: &[Run]) -> Option<i64> {
