@@ -218,7 +218,9 @@ LINES
 
 # stalls RANKS PROGRAM WAY: a job that hangs is explained (TERN_STALL), and ended here as soon as it is.
 stalls() {
-    TERN_CHECK=on TERN_STALL=300ms "$prefix/bin/mpiexec" -n "$1" "$place/$2" "$3" < /dev/null > "$place/said" 2>&1 &
+    # What the job before has said would be taken for this one's, which the shell begins only later.
+    : > "$place/said"
+    TERN_CHECK=on TERN_STALL=300ms timeout --kill-after=5 60 "$prefix/bin/mpiexec" -n "$1" "$place/$2" "$3" < /dev/null > "$place/said" 2>&1 &
     launcher=$!
     tries=400
     while ! grep -q deadlock "$place/said" && [ "$tries" -gt 0 ]; do

@@ -107,6 +107,7 @@ begun() {
 
 cut_and_mended() {
     plug 500 0 0
+    : > "$work/log"
     on -n 4 "$work/exchange" 400 2000 > "$work/log" 2>&1 &
     job=$!
     begun || true
@@ -124,6 +125,7 @@ cut_for_good() {
     local what=$1 launcher=$2 processes=$3 pattern=$4
     shift 4
     plug 500 0 0
+    : > "$work/log"
     TERN_PEER_TIMEOUT=$launcher on -x TERN_PEER_TIMEOUT="$processes" -n 4 "$@" > "$work/log" 2>&1 &
     job=$!
     begun || true

@@ -50,6 +50,8 @@ expect() {
 start() {
     stall=$1 ranks=$2 way=$3
     shift 3
+    # What the job before has said would be taken for this one's, which the shell begins only later.
+    : > "$place/said"
     TERN_STALL=$stall "$prefix/bin/mpiexec" -n "$ranks" "$@" "$place/stall" "$way" < /dev/null > "$place/said" 2>&1 &
     launcher=$!
 }
@@ -133,6 +135,7 @@ rank 1: in MPI_Win_lock for .*: waits for the lock of rank 1 of the window count
 LINES
 
 # What has no launcher tells the user itself.
+: > "$place/said"
 TERN_STALL=300ms LD_LIBRARY_PATH="$prefix/lib" "$place/stall" head-to-head < /dev/null > "$place/said" 2>&1 &
 launcher=$!
 expect 'a process without a launcher' << 'LINES'

@@ -6,7 +6,7 @@ program f08_reductions
   implicit none
   integer, parameter :: n = 6
   integer, asynchronous :: a(n, n), b(3 * n), want(n), big(4, 40)
-  integer :: rank, ranks, i, errors, total, round
+  integer :: rank, ranks, i, errors, total, round, class
   integer, allocatable :: counts(:), places(:)
   type(MPI_Request) :: request
   type(MPI_Datatype) :: gaps
@@ -139,16 +139,18 @@ program f08_reductions
   call expect(request /= MPI_REQUEST_NULL, "a persistent request stays")
   call MPI_Request_free(request)
 
-  ! A request that is freed while it is active ends by itself.
+  ! A request that is active is not freed, and its sections are written when it ends.
+  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
   call fill()
-  call MPI_Ireduce(a(2, :), b(1:3*n:3), n, MPI_INTEGER, MPI_SUM, 0, MPI_COMM_WORLD, request)
-  call MPI_Request_free(request)
-  call MPI_Barrier(MPI_COMM_WORLD)
-  call MPI_Barrier(MPI_COMM_WORLD)
+  call MPI_Iallreduce(a(2, :), b(1:3*n:3), n, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request)
+  call MPI_Request_free(request, i)
+  call MPI_Error_class(i, class)
+  call expect(class == MPI_ERR_REQUEST .and. request /= MPI_REQUEST_NULL, "an active request is not freed")
+  call MPI_Wait(request, status)
+  call expect(all(b(1:3*n:3) == want * total) .and. all(b(2:3*n:3) == -1), "a request that was not freed")
 
   ! A refused call leaves the section alone.
   call fill()
-  call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
   call MPI_Iallreduce(a(2, :), b(1:3*n:3), -1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, request, i)
   call expect(i /= MPI_SUCCESS .and. all(b == -1), "a refused call")
 
