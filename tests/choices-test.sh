@@ -72,4 +72,26 @@ else
     echo "0 passed, 1 failed, 0 skipped"
     failed=1
 fi
+
+echo "-- what was taken, and why"
+TERN_TEST_STEP=compile "$here/run.sh" "$prefix" env_used
+wrong=
+TERN_EXPLAIN=used TERN_COSTS=default "$prefix/bin/mpiexec" -n 3 "$TERN_TEST_DIR/env_used" > "$costs/log" 2>&1 || wrong="exit code $?"
+while read -r line; do
+    grep -q -e "$line" "$costs/log" || wrong="no line matches: $line"
+done << 'LINES'
+^tern: ways that were taken by 3 processes (TERN_EXPLAIN=used)$
+^MPI_Bcast, 3 processes.*:$
+< 128 KiB  *15 x  .*, since 
+^send, .*:$
+< 512 B  *1 x  packets at once, since it is too short for another way$
+LINES
+if [ -z "$wrong" ]; then
+    echo "1 passed, 0 failed, 0 skipped"
+else
+    cat "$costs/log"
+    echo "FAIL TERN_EXPLAIN=used: $wrong"
+    echo "0 passed, 1 failed, 0 skipped"
+    failed=1
+fi
 exit "$failed"

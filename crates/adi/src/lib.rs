@@ -64,6 +64,7 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use tern_mcm::{Endpoint, Mcm, Memory, Purpose};
+pub use tern_policy::Used;
 use transfer::Side;
 
 /// The point-to-point engine of this process.
@@ -371,6 +372,23 @@ impl Adi {
     /// As [`Adi::cap_unexpected`]; the cap doubles when it is reached and `free` tells as many bytes.
     pub fn cap_unexpected_by(&self, bytes: u64, free: FreeMemory) {
         self.state.borrow_mut().unexpected.set_cap(bytes, Some(free));
+    }
+
+    /// From now on it is noted which ways are taken, and why.
+    pub fn note_ways(&self) {
+        self.state.borrow_mut().used = Some(Box::default());
+    }
+
+    /// The ways that were noted. `None`: nothing was noted.
+    pub fn noted_ways(&self) -> Option<Box<Used>> {
+        self.state.borrow_mut().used.take()
+    }
+
+    /// Notes a way of a layer above, where ways are noted: see [`Used::note`].
+    pub fn note_way(&self, operation: &str, peers: &str, len: usize, way: &str, reason: &str) {
+        if let Some(used) = &mut self.state.borrow_mut().used {
+            used.note(operation, peers, len, way, reason);
+        }
     }
 
     /// Long messages to other nodes travel in this way from now on, where they can.

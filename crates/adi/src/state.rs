@@ -17,13 +17,14 @@ mod rendezvous;
 mod send;
 mod send_context;
 mod unexpected;
+mod used;
 
 use crate::matching::Matching;
 use crate::{Concerned, Damaged, Proc, parts};
 use std::rc::Rc;
 use tern_copy::Source;
 use tern_mcm::{Mcm, lock};
-use tern_policy::{Learned, ShortPath};
+use tern_policy::{Learned, ShortPath, Used};
 
 /// Nanoseconds since some moment.
 pub type Clock = fn() -> u64;
@@ -44,6 +45,8 @@ pub struct State {
     pub call: parts::Call,
     /// What the policy has learned.
     pub learned: Learned,
+    /// Which ways were taken, if the user wants to know (TERN_EXPLAIN=used).
+    pub used: Option<Box<Used>>,
     /// Messages that go with the packet's header; closed while there is something that the short paths do not ask.
     short: ShortPath,
     /// Longest message that goes without asking, if it is the same to all.
@@ -88,6 +91,7 @@ impl State {
             loss: parts::Loss::default(),
             call: parts::Call::new(),
             learned: Learned::new(peers),
+            used: None,
             short: ShortPath::new(short),
             eager_limit,
             direct_from,
@@ -122,8 +126,14 @@ impl State {
     /// The longest message that may go to `peer` without asking, if that waits: see [`tern_policy::pair::ahead`].
     #[inline]
     fn waiting_limit(&self, peer: Proc) -> usize {
-        let ahead = || self.mcm.direct().map_or(0, |direct| tern_policy::pair::ahead(direct.window(peer)));
-        self.eager_limit.unwrap_or_else(|| self.mcm.eager(peer).max(ahead()))
+        let window = || self.mcm.direct().map_or(0, |direct| direct.pair(peer).window);
+        self.waiting_limit_by(peer, window)
+    }
+
+    /// The same, of a peer with that [window](tern_policy::pair::Pair::window).
+    #[inline]
+    fn waiting_limit_by(&self, peer: Proc, window: impl FnOnce() -> usize) -> usize {
+        self.eager_limit.unwrap_or_else(|| self.mcm.eager(peer).max(tern_policy::pair::ahead(window())))
     }
 
     /// Longest message to `peer` that goes without asking.

@@ -1,5 +1,7 @@
 //! The collective calls of programs.
 
+use crate::choose::Collective;
+
 /// What a program calls, as all members see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -61,6 +63,24 @@ impl Call {
     /// The call of that number.
     pub(crate) fn numbered(number: u8) -> Option<Call> {
         ALL.get(usize::from(number).wrapping_sub(1)).copied()
+    }
+
+    /// The algorithms that may be chosen for it; `None`: there is one.
+    pub fn chosen(self) -> Option<Collective> {
+        Some(match self {
+            Call::Barrier => Collective::Barrier,
+            Call::Bcast => Collective::Bcast,
+            Call::Gather | Call::Gatherv => Collective::Gather,
+            Call::Scatter | Call::Scatterv => Collective::Scatter,
+            Call::Allgather | Call::Allgatherv => Collective::Allgather,
+            Call::Alltoall => Collective::Alltoall,
+            Call::Alltoallv | Call::Alltoallw => Collective::Alltoallv,
+            Call::Reduce => Collective::Reduce,
+            Call::Allreduce => Collective::Allreduce,
+            Call::ReduceScatter | Call::ReduceScatterBlock => Collective::ReduceScatter,
+            Call::Scan | Call::Exscan => Collective::Scan,
+            _ => return None,
+        })
     }
 
     /// Whether the call of this number is one among neighbours.

@@ -274,6 +274,11 @@ impl Selection {
         Selection { crowded, ..self }
     }
 
+    /// The members are more than their node has cores.
+    pub fn is_crowded(&self) -> bool {
+        self.crowded
+    }
+
     pub fn force(&mut self, collective: Collective, algorithm: Algorithm) {
         self.forced[collective as usize] = Some(algorithm);
     }

@@ -5,6 +5,7 @@ use crate::choose::{Algorithm, Collective, Shape, choose_with};
 use crate::group::Group;
 use crate::memory::{Temp, at};
 use crate::transport::TOLD;
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 use tern_adi::{Data, Exchanges};
@@ -78,6 +79,8 @@ pub struct Schedule {
     pub(crate) exchanges: Exchanges,
     /// Some of it moves by regions.
     pub(crate) has_regions: bool,
+    /// The algorithm that was chosen, where there was a choice.
+    algorithm: Option<Algorithm>,
     _temps: Vec<Temp>,
 }
 
@@ -89,6 +92,11 @@ impl Schedule {
             _ => 0,
         };
         self.actions.iter().map(len).max().unwrap_or(0)
+    }
+
+    /// The algorithm that was chosen for it, where there was a choice.
+    pub fn algorithm(&self) -> Option<Algorithm> {
+        self.algorithm
     }
 
     /// True when there is nothing to do.
@@ -126,6 +134,7 @@ pub(crate) struct Builder<'a> {
     actions: Vec<Action>,
     reduction: Option<Reduction>,
     temps: Vec<Temp>,
+    algorithm: Cell<Option<Algorithm>>,
     /// A transfer has been listed since the last fence.
     open: bool,
 }
@@ -139,6 +148,7 @@ impl<'a> Builder<'a> {
             actions: Vec::with_capacity(8),
             reduction: None,
             temps: Vec::new(),
+            algorithm: Cell::new(None),
             open: false,
         }
     }
@@ -156,7 +166,15 @@ impl<'a> Builder<'a> {
         let by_region =
             |action: &Action| matches!(action, Action::Declare { .. } | Action::Copied { .. } | Action::Short { .. });
         let has_regions = self.actions.iter().any(by_region);
-        Schedule { actions: self.actions, reduction: self.reduction, exchanges, has_regions, _temps: self.temps }
+        let algorithm = self.algorithm.get();
+        Schedule {
+            actions: self.actions,
+            reduction: self.reduction,
+            exchanges,
+            has_regions,
+            algorithm,
+            _temps: self.temps,
+        }
     }
 
     /// Size of the remote group, when this is an intercommunicator.
@@ -168,7 +186,9 @@ impl<'a> Builder<'a> {
     pub fn pick(&self, collective: Collective, bytes: usize) -> Algorithm {
         let commutative = self.reduction.as_ref().is_none_or(|r| r.commutative);
         let shape = Shape { processes: self.size, bytes: bytes as u64, commutative };
-        choose_with(&self.peers.selection, collective, shape)
+        let algorithm = choose_with(&self.peers.selection, collective, shape);
+        self.algorithm.set(Some(algorithm));
+        algorithm
     }
 
     pub fn send(&mut self, to: usize, data: Data) {

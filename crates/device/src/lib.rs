@@ -28,6 +28,7 @@ pub use pair::PairFacts;
 pub use remote_memory::{Lost, RemoteMemory, Word};
 pub use shared_memory::{NotCopied, SharedMemory};
 pub use single_copy::{Pull, SingleCopy};
+pub use tern_policy::PublishedReceive;
 pub use tern_policy::pair::{Group, Pair, Times};
 pub use tuple_queue::{Delivery, News, Outgoing, Recall, TupleQueue};
 

@@ -9,13 +9,8 @@ pub trait PairFacts {
         Pair::default()
     }
 
-    /// Bytes of one message that may be on their way to `peer` while it takes none of them.
-    fn window(&self, _peer: u32) -> usize {
-        0
-    }
-
     /// Whether `peer` waits in the library now, so that it takes the packets of a message of `len` bytes as they come. Asked where
-    /// [`PairFacts::window`] has room for it.
+    /// [`Pair::window`] has room for it.
     fn is_waiting(&self, _peer: u32, _len: usize) -> bool {
         false
     }

@@ -3,7 +3,7 @@
 //! A receiver publishes a receive under its matching tuple where the sender sees it; the sender delivers straight into it. Whether it
 //! may is decided by numbers that the layer above gives: see `tern_adi`'s tuple queues. How the bytes move is the device's choice, by cost.
 
-use crate::{Key, Memory};
+use crate::{Key, Memory, PublishedReceive};
 
 /// A message that looks for a published receive.
 #[derive(Clone, Copy, Debug)]
@@ -67,19 +67,9 @@ pub trait TupleQueue {
     /// [`crate::Sink::delivered`], [`TupleQueue::retract`], [`TupleQueue::recall`] or [`TupleQueue::forget`].
     fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32>;
 
-    /// True when [`TupleQueue::publish`] refuses for want of room, which others have that end.
-    fn may_have_room_later(&self, _peer: u32) -> bool {
-        true
-    }
-
     /// Takes a published receive back because a message of the stream has matched it, after which its sender
     /// will not use it; false when it has claimed it before.
     fn retract(&self, peer: u32, slot: u32) -> bool;
-
-    /// True where [`TupleQueue::retract`] may be asked though no message of the stream has matched: sender and receiver see the same.
-    fn retracts_freely(&self, _peer: u32) -> bool {
-        false
-    }
 
     /// Takes a published receive back because the program wants it no more. May be asked again and again.
     fn recall(&self, peer: u32, slot: u32) -> Recall {
@@ -117,15 +107,9 @@ pub trait TupleQueue {
         false
     }
 
-    /// False when no receive is published that [`TupleQueue::deliver`] had better deliver a message of `len` bytes into, if that can go
-    /// in packets without asking: then it need not be asked.
-    fn is_awaited(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> bool {
-        true
-    }
-
-    /// [`TupleQueue::deliver`] copies messages of up to so many bytes to `peer` by itself: their memory need not be located.
-    fn copies_up_to(&self, _peer: u32) -> usize {
-        0
+    /// The published receive that [`TupleQueue::deliver`] would deliver a message of `len` bytes into, as far as this process sees it.
+    fn find_published(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> Option<PublishedReceive> {
+        Some(PublishedReceive { is_private: false, waits: false })
     }
 
     /// Delivers a message into the oldest published receive for `key`, if the receiver has taken the

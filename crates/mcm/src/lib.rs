@@ -113,7 +113,7 @@ impl Mcm {
         let cores = (job.node_cores * job.local_size / job.machine_size).max(1);
         let shm = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, cores, ring)
             .map_err(|error| Error::new(error.kind(), format!("the job's shared memory: {error}")))?;
-        if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
+        if tern_settings::EXPLAIN.get() == tern_settings::Explain::Choices && job.rank == 0 && job.size > 1 {
             // All of it in one write, so that lines of other ranks do not come between.
             let text = format!("{}\n{}", shm.explain(), tern_policy::rules::explain());
             let _ = std::io::stderr().write_all(text.as_bytes());

@@ -98,7 +98,7 @@ fn start() -> Result<Runtime> {
         };
         Error::new(class, format!("{e}{remedy}"))
     })?;
-    if tern_settings::EXPLAIN.get() && job.rank == 0 && job.size > 1 {
+    if tern_settings::EXPLAIN.get() == tern_settings::Explain::Choices && job.rank == 0 && job.size > 1 {
         let world: Vec<u32> = (0..job.size).collect();
         let selection = Selection::from_settings().on_one_node(mcm.crowds(&world));
         let text = tern_coll::explain(&selection, world.len());
@@ -106,6 +106,9 @@ fn start() -> Result<Runtime> {
     }
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
     let adi = Adi::new(Rc::new(mcm), eager);
+    if crate::used::is_wanted() {
+        adi.note_ways();
+    }
     adi.use_rendezvous(match tern_settings::RENDEZVOUS.get() {
         tern_settings::Rendezvous::Auto => Rendezvous::Auto,
         tern_settings::Rendezvous::Rget => Rendezvous::Rget,
@@ -198,6 +201,9 @@ fn quiesce(world: &Rc<Comm>) {
         && let Some(counted) = counted
     {
         stats::print(world, counted);
+    }
+    if crate::used::is_wanted() {
+        crate::used::print(world);
     }
     adi().wait_until(&mut || adi().is_flushed());
     settle();

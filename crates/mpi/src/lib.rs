@@ -111,6 +111,7 @@ pub mod task;
 pub mod tool;
 pub mod topology;
 mod undeliverable;
+mod used;
 pub mod win;
 
 pub use enter::{enter, enter_any_time};

@@ -39,7 +39,7 @@ pub fn wanted() -> Option<Vec<u64>> {
 }
 
 /// A vector of `count` elements of a predefined type.
-fn buffer<T>(data: &mut [T], datatype: usize) -> Buffer {
+pub fn buffer<T>(data: &mut [T], datatype: usize) -> Buffer {
     let ty = datatype::lookup(datatype).expect("the type is predefined").layout.clone();
     Buffer { base: data.as_mut_ptr().cast(), count: data.len() as i64, ty }
 }

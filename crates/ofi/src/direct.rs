@@ -3,9 +3,13 @@
 
 use crate::Ofi;
 use crate::accesses::{End, What};
-use tern_device::{Delivery, Key, Memory, Outgoing, PairFacts, Pull, SharedMemory, SingleCopy, TupleQueue};
+use tern_device::{Delivery, Key, Memory, Outgoing, Pair, PairFacts, Pull, SharedMemory, SingleCopy, TupleQueue};
 
-impl PairFacts for Ofi {}
+impl PairFacts for Ofi {
+    fn pair(&self, _peer: u32) -> Pair {
+        Pair { has_room_later: false, ..Pair::default() }
+    }
+}
 
 impl TupleQueue for Ofi {
     fn threshold(&self) -> usize {
@@ -15,10 +19,6 @@ impl TupleQueue for Ofi {
 
     fn publish(&self, _peer: u32, _key: &Key, _memory: &Memory, _receiver: u32, _seen: u32) -> Option<u32> {
         None
-    }
-
-    fn may_have_room_later(&self, _peer: u32) -> bool {
-        false
     }
 
     fn retract(&self, _peer: u32, _slot: u32) -> bool {

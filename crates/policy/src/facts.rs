@@ -1,6 +1,9 @@
-//! What is known of a message, and what can be found out: the facts of [`send`](fn@crate::send).
+//! What is known of a message before its first byte moves: the facts of [`send`](fn@crate::send).
 
-use crate::copies::{Along, Copied};
+use crate::copies::Along;
+use crate::pair::Pair;
+use crate::send::Outcome;
+use crate::step::{Known, Step};
 
 /// What the caller of a send does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,10 @@ pub enum Source {
 pub struct Facts {
     /// Of the message.
     pub size: usize,
+    /// What its sender and its receiver can do for each other.
+    pub pair: Pair,
+    /// Blocks of a message whose shape is too irregular for other single copies, or somewhat more; `None`: it has another shape.
+    pub irregular_blocks: Option<u64>,
     /// Messages from here on look for a published receive.
     pub direct_from: usize,
     /// The longest message to this receiver that goes without asking.
@@ -77,25 +84,53 @@ pub struct Facts {
     pub full: bool,
 }
 
-/// Where a message lies that no published receive takes.
-#[derive(Clone, Copy, Debug)]
-pub struct Aside {
-    /// Where its bytes lie.
-    pub source: Source,
-    /// The source is speculative, and a look or the pattern of the program has shown that the receiver is the one to copy.
-    pub offered: bool,
-}
-
-impl From<Source> for Aside {
-    fn from(source: Source) -> Aside {
-        Aside { source, offered: false }
-    }
-}
-
 impl Facts {
     /// It goes without asking.
     pub(crate) fn is_short(&self) -> bool {
         self.size <= self.eager_limit
+    }
+
+    /// What the message is sent along with, for its trials.
+    pub(crate) fn along(&self) -> Along {
+        match self.pattern {
+            Pattern::Exchange => Along::Exchange,
+            Pattern::Left => Along::Left,
+            Pattern::Plain => Along::Alone,
+        }
+    }
+
+    /// A receiver that waits is no better off with packets of this length, even into shared memory.
+    pub(crate) fn suits_one_copy(&self) -> bool {
+        // Between shared memories the kernel is not needed.
+        self.size >= self.pair.packets_below(true, false)
+    }
+
+    /// A receiver that waits is better off with packets of this length into private memory.
+    pub(crate) fn suits_packets_into_private(&self, known: &Known) -> Outcome<bool> {
+        if self.size > self.waiting_limit {
+            return Ok(false);
+        }
+        let kernel = !self.pair.publishes || self.pair.crowded || known.kernel.ok_or(Step::AskKernel)?;
+        Ok(self.size < self.pair.packets_below(false, kernel))
+    }
+
+    /// One copy and packets cost about as much, out of memory that the receiver sees.
+    pub(crate) fn suits_both(&self) -> bool {
+        self.pair.suits_both(self.size)
+    }
+
+    /// Whether the kernel's copy, by the receiver alone, is sooner than packets, by the costs.
+    pub(crate) fn suits_kernel(&self, known: &Known) -> Outcome<Likely> {
+        match self.pair.suits_kernel(self.size) {
+            Likely::No => Ok(Likely::No),
+            likely if known.kernel.ok_or(Step::AskKernel)? => Ok(likely),
+            _ => Ok(Likely::No),
+        }
+    }
+
+    /// The device copies a message of this length by itself, and its memory need not be located.
+    pub(crate) fn device_copies(&self) -> bool {
+        self.size <= self.pair.copies_up_to
     }
 
     /// An exchange of which the program can wait for this send later.
@@ -153,49 +188,6 @@ pub enum Purpose {
     Exchange,
 }
 
-/// Finding out where the memory of a message lies.
-pub trait Locate {
-    /// The speculative address of the message, without a question to the kernel: whether that is sure. `None`: there is none.
-    fn speculate(&mut self) -> Option<bool>;
-    /// Takes the speculative address for where the memory lies.
-    fn take_speculative(&mut self) -> Source;
-    /// Finds out where the memory lies: the kernel may have to be asked.
-    fn locate(&mut self, purpose: Purpose);
-    /// Where the memory lies, by what was found out so far.
-    fn source(&mut self) -> Source;
-}
-
-/// What takes time to find out, or is learned.
-pub trait Look: Locate {
-    /// Whether the device copies a message of this length by itself, so that its memory need not be located.
-    fn device_copies(&mut self) -> bool;
-    /// Whether a receiver that waits is no better off with packets of this length, even into shared memory.
-    fn suits_one_copy(&mut self) -> bool;
-    /// Whether a receive is published that this message may be delivered into.
-    fn finds_receive(&mut self) -> bool;
-    /// Whether a network may send the message from where it lies, without a copy.
-    fn zero_copy(&mut self) -> ZeroCopy;
-    /// Whether a call that waits had better wait for that too, by trials: the rule `lend`. `saves`: what a copy takes, in nanoseconds.
-    fn waits_for_zero_copy(&mut self, saves: u32) -> bool;
-    /// Whether the receiver waits for this message and would fetch it: asked for a caller that waits. What a look shows is noted; `predicts`: one
-    /// that was seen to wait often enough is not looked at.
-    fn readiness(&mut self, predicts: bool) -> Readiness;
-    /// The same for a caller that does not wait, by a look that is not noted.
-    fn is_ready(&mut self) -> bool;
-    /// Whether the kernel's copy, by the receiver alone, is sooner than packets, by the costs.
-    fn suits_kernel(&mut self) -> Likely;
-    /// Whether one copy and packets cost about as much, out of memory that the receiver sees.
-    fn suits_both(&mut self) -> bool;
-    /// Whether one copy is the way, by trials: the rules `copies` and `mirror`.
-    fn tries(&mut self, along: Along, copied: Copied) -> bool;
-    /// Whether the receiver waits in the library, and would have packets of this message although it is long.
-    fn takes_packets(&mut self) -> bool;
-    /// Blocks of a message whose shape is too irregular for other single copies, or somewhat more; `None`: it has another shape.
-    fn irregular_blocks(&mut self) -> Option<u64>;
-    /// How the receiver would copy such a message out of a region of segments, if it can: the kernel may have to be asked where it lies.
-    fn in_segments(&mut self) -> Option<Copied>;
-}
-
 /// What a network offers for the memory of an eager message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZeroCopy {
@@ -205,20 +197,4 @@ pub enum ZeroCopy {
     Saves(u32),
     /// The message is always sent from where it lies.
     Always,
-}
-
-/// Whether one copy out of memory that the receiver sees has been sooner than packets. `None`: that is not tried.
-///
-/// Where the program writes its message anew each time, it has to get the lines back that the receiver has read, and the receiver
-/// gets them once more: twice the traffic between the cores of a block that goes to and fro. Where it does not, the receiver has
-/// them in its cache still. On an Intel Xeon 16 to 64 KiB take 1.7 to 2.8 times as long by the one copy, or a third to a half of the time.
-/// The column of a matrix has a line of its own for each of its elements, and all of them make that journey, where packets hold eight
-/// doubles in a line.
-pub(crate) fn one_copy(facts: &Facts, copied: Copied, look: &mut impl Look) -> Option<bool> {
-    let along = match facts.pattern {
-        Pattern::Exchange => Along::Exchange,
-        Pattern::Left => Along::Left,
-        Pattern::Plain => Along::Alone,
-    };
-    look.suits_both().then(|| look.tries(along, copied))
 }

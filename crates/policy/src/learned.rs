@@ -102,7 +102,7 @@ impl Learned {
 
     /// Whether the last message of about `len` bytes from `peer` has come in packets although it could have gone in one copy.
     pub fn chooses_packets(&self, peer: u32, len: usize) -> bool {
-        len > 0 && self.way(peer, len) == Some(Way::ChosenPackets) && rules::LEAVE_CHOSEN.applies()
+        len > 0 && self.way(peer, len) == Some(Way::ChosenPackets)
     }
 
     /// Whether one copy is the way of a message that is about to be sent.

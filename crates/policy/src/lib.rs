@@ -1,8 +1,9 @@
 //! Every decision how bytes go, and everything that is learned for that.
 //!
-//! **Facts in, plan out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves. [`receive`](fn@receive)
-//! says whether a receive is published. [`rendezvous`](fn@rendezvous) says who moves the bytes of a message that waits at its sender. They are pure functions: no clock, no system call, no shared memory. The engine states the [`Facts`], asks, and
-//! does what the plan says. What takes time to find out, it tells when it is asked ([`Look`]).
+//! **Facts in, steps out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves. [`receive`](fn@receive)
+//! says whether a receive is published. [`rendezvous`](fn@rendezvous) says who moves the bytes of a message that waits at its sender. They are pure
+//! functions: no clock, no system call, no shared memory, and nothing that calls back. The engine states the [`Facts`] and takes the [`Step`] that it is
+//! told. What takes time to find out is a step of its own, whose outcome the engine adds to what is [`Known`] before it asks for the next one.
 //!
 //! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of
 //! their own where they act.
@@ -56,8 +57,10 @@ mod rounds;
 pub mod rules;
 mod segments;
 mod send;
+mod step;
 mod streak;
 mod trial;
+mod used;
 mod ways;
 
 pub use account::{Account, break_even};
@@ -65,18 +68,20 @@ pub use backoff::{Backoff, SharedBackoff};
 pub use coordinator::{Cell, Coordinator, TrialId};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message};
 pub use deliver::CopyMode;
-pub use facts::{Aside, Caller, Facts, Likely, Locate, Look, Pattern, Purpose, Readiness, Source, ZeroCopy};
+pub use facts::{Caller, Facts, Likely, Pattern, Purpose, Readiness, Source, ZeroCopy};
 pub use habit::Habits;
 pub use learned::Learned;
 pub use lending::LendingTrials;
 pub use order::Order;
 pub use ready_predictor::ReadyPredictor;
-pub use receive::{RecvFacts, RecvLook, RecvPlan, fetches, receive, receive_located, receive_waiting};
+pub use receive::{RecvFacts, RecvKnown, RecvPlan, RecvStep, receive, receive_left, receive_located, receive_waiting};
 pub use rendezvous::{RndvFacts, RndvPlan, rendezvous};
 pub use round::Round;
 pub use rounds::{Gauge, Kinds, Rounds, Trials};
 pub use segments::{MOST as MOST_SEGMENTS, is_coarse};
-pub use send::{Packets, SendPlan, ShortPath, Unmatched, aside, send};
+pub use send::{Packets, Reason, SendPlan, ShortPath, Unmatched, aside, send};
+pub use step::{Address, Decision, Known, PublishedReceive, Step};
 pub use streak::Streak;
 pub use trial::{JointTrial, Trial};
+pub use used::Used;
 pub use ways::{Way, Ways};

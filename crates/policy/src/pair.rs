@@ -25,6 +25,8 @@ const DOUBT: f64 = 4.0;
 /// What is known of this process and a peer, before a message between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
+    /// How far apart the two are, for the user.
+    pub class: &'static str,
     /// Receives can be published for each other.
     pub publishes: bool,
     /// The two may have to share a core: more ranks than cores.
@@ -37,6 +39,14 @@ pub struct Pair {
     pub fetched_from: usize,
     /// The longest such message: where the kernel has to be asked where the memory lies, and where it has not.
     pub fetched_to: [usize; 2],
+    /// The device copies messages of up to so many bytes by itself: their memory need not be located.
+    pub copies_up_to: usize,
+    /// Bytes of one message that may be on their way to the peer while it takes none of them.
+    pub window: usize,
+    /// A receive that found no room to be published may find some when others have ended.
+    pub has_room_later: bool,
+    /// A published receive may be taken back though no message of the stream has matched: sender and receiver see the same.
+    pub retracts_freely: bool,
     /// The mechanism that the user asks for.
     pub asked: Mechanism,
     /// `kernel_from` is the user's word, where no mechanism is asked for: no other way is tried.
@@ -47,12 +57,17 @@ impl Default for Pair {
     /// Of two that can do nothing for each other.
     fn default() -> Pair {
         Pair {
+            class: "over a network",
             publishes: false,
             crowded: false,
             published_from: [usize::MAX; 2],
             kernel_from: usize::MAX,
             fetched_from: FETCHED_FROM,
             fetched_to: [FETCHED, FETCHED_SURELY],
+            copies_up_to: 0,
+            window: 0,
+            has_room_later: true,
+            retracts_freely: false,
             asked: Mechanism::Auto,
             kernel_from_is_asked: false,
         }
@@ -61,8 +76,8 @@ impl Default for Pair {
 
 impl Pair {
     /// Blocking receives below this size are not published: eager packets arrive sooner. `shared`: the receive's memory is shared.
-    /// `kernel`: whether the kernel copies between the two processes.
-    pub fn packets_below(&self, shared: bool, kernel: impl FnOnce() -> bool) -> usize {
+    /// `kernel`: the kernel copies between the two processes, which matters between private memories alone.
+    pub fn packets_below(&self, shared: bool, kernel: bool) -> usize {
         if !self.publishes {
             return usize::MAX;
         }
@@ -70,7 +85,7 @@ impl Pair {
         match (self.crowded, shared) {
             (true, true) => 0,
             (true, false) => usize::MAX,
-            (false, false) if !kernel() => usize::MAX,
+            (false, false) if !kernel => usize::MAX,
             _ => self.published_from[usize::from(shared)],
         }
     }
@@ -81,7 +96,7 @@ impl Pair {
         (self.fetched_from..=self.fetched_to[usize::from(sure)]).contains(&len)
             && self.publishes
             && !self.crowded
-            && len >= self.packets_below(true, || false)
+            && len >= self.packets_below(true, false)
     }
 
     /// Whether a message of `len` bytes out of memory that the peer sees, which it would copy from there, may be there sooner in packets:
@@ -91,9 +106,9 @@ impl Pair {
     }
 
     /// Whether the receiver of a message of `len` bytes between private memories, which waits for it, had better have the kernel copy
-    /// it alone than take it in packets. `kernel`: whether it copies between the two.
-    pub fn suits_kernel(&self, len: usize, kernel: impl FnOnce() -> bool) -> Likely {
-        if !self.publishes || self.crowded || len < self.kernel_from || !kernel() {
+    /// it alone than take it in packets, if the kernel copies between the two.
+    pub fn suits_kernel(&self, len: usize) -> Likely {
+        if !self.publishes || self.crowded || len < self.kernel_from {
             return Likely::No;
         }
         match self.asked {
@@ -182,12 +197,17 @@ mod tests {
     use super::*;
 
     const NEAR: Pair = Pair {
+        class: "near",
         publishes: true,
         crowded: false,
         published_from: [64 << 10, 16 << 10],
         kernel_from: 32 << 10,
         fetched_from: FETCHED_FROM,
         fetched_to: [FETCHED, FETCHED_SURELY],
+        copies_up_to: 0,
+        window: 0,
+        has_room_later: true,
+        retracts_freely: true,
         asked: Mechanism::Auto,
         kernel_from_is_asked: false,
     };
@@ -197,30 +217,30 @@ mod tests {
     #[test]
     fn lengths_of_the_pair_decide() {
         let far = Pair { published_from: [256 << 10, 48 << 10], kernel_from: usize::MAX, ..NEAR };
-        let below = |pair: Pair, shared| pair.packets_below(shared, || true);
+        let below = |pair: Pair, shared| pair.packets_below(shared, true);
         assert_eq!([below(NEAR, false), below(NEAR, true)], NEAR.published_from);
         assert_eq!([below(far, false), below(far, true)], far.published_from);
-        assert_eq!(NEAR.packets_below(false, || false), usize::MAX, "there is no other way");
+        assert_eq!(NEAR.packets_below(false, false), usize::MAX, "there is no other way");
         let len = 32 << 10;
         assert_eq!([NEAR.fetches(len, true), far.fetches(len, true)], [true, false]);
-        assert_eq!([NEAR.suits_kernel(len, || true), far.suits_kernel(len, || true)], [Likely::Perhaps, Likely::No]);
+        assert_eq!([NEAR.suits_kernel(len), far.suits_kernel(len)], [Likely::Perhaps, Likely::No]);
     }
 
     #[test]
     fn two_on_one_core_make_one_copy_without_the_kernel() {
         let crowded = Pair { crowded: true, ..NEAR };
-        assert_eq!([true, false].map(|shared| crowded.packets_below(shared, || true)), [0, usize::MAX]);
+        assert_eq!([true, false].map(|shared| crowded.packets_below(shared, true)), [0, usize::MAX]);
         assert!(!crowded.fetches(32 << 10, false));
-        assert_eq!(crowded.suits_kernel(1 << 20, || true), Likely::No);
+        assert_eq!(crowded.suits_kernel(1 << 20), Likely::No);
     }
 
     #[test]
     fn nothing_is_worth_it_with_a_peer_that_publishes_nothing() {
         let nobody = Pair { publishes: false, ..NEAR };
-        assert_eq!(nobody.packets_below(true, || true), usize::MAX);
+        assert_eq!(nobody.packets_below(true, true), usize::MAX);
         assert!(!nobody.fetches(32 << 10, true) && !nobody.suits_both(1 << 10));
-        assert_eq!(nobody.suits_kernel(1 << 20, || true), Likely::No);
-        assert_eq!(Pair::default().packets_below(true, || true), usize::MAX);
+        assert_eq!(nobody.suits_kernel(1 << 20), Likely::No);
+        assert_eq!(Pair::default().packets_below(true, true), usize::MAX);
     }
 
     #[test]
@@ -235,8 +255,7 @@ mod tests {
         let asked = |asked| Pair { asked, ..NEAR };
         assert!(NEAR.suits_both(CACHED) && !NEAR.suits_both(CACHED + 1));
         assert!(!asked(Mechanism::Cma).suits_both(1 << 10));
-        assert_eq!(asked(Mechanism::Cma).suits_kernel(1 << 20, || true), Likely::Yes);
-        assert_eq!(asked(Mechanism::Cma).suits_kernel(1 << 20, || false), Likely::No, "it was refused");
+        assert_eq!(asked(Mechanism::Cma).suits_kernel(1 << 20), Likely::Yes);
         assert_eq!((ahead(1 << 10), ahead(1 << 30)), (1 << 10, MOST_AHEAD));
     }
 
@@ -278,9 +297,9 @@ mod tests {
     #[test]
     fn a_length_of_the_users_leaves_no_doubt_about_the_kernel() {
         let asked = Pair { kernel_from_is_asked: true, ..NEAR };
-        assert_eq!(asked.suits_kernel(32 << 10, || true), Likely::Yes);
-        assert_eq!(asked.suits_kernel((32 << 10) - 1, || true), Likely::No);
+        assert_eq!(asked.suits_kernel(32 << 10), Likely::Yes);
+        assert_eq!(asked.suits_kernel((32 << 10) - 1), Likely::No);
         let other = Pair { asked: Mechanism::Pipe, ..asked };
-        assert_eq!(other.suits_kernel(32 << 10, || true), Likely::Perhaps);
+        assert_eq!(other.suits_kernel(32 << 10), Likely::Perhaps);
     }
 }

@@ -1,17 +1,27 @@
 //! Whether a receive is published, so that its sender can fill it.
 //!
-//! [`receive`] takes what is known when the receive is posted, and gives a plan; [`receive_waiting`] is for a call that waits for nothing
-//! else. What takes time to find out is asked for where it matters.
+//! [`receive`] takes what is known when the receive is posted, and gives the next step; [`receive_waiting`] is for a call that waits for nothing
+//! else. What takes time to find out is a step of its own, as for a send ([`crate::Step`]).
+
+use crate::Likely;
+use crate::pair::Pair;
+use crate::rules;
 
 /// What is known of a receive that is posted, from one process, for a message of some length.
 #[derive(Clone, Copy, Debug)]
 pub struct RecvFacts {
     /// In bytes.
     pub size: usize,
+    /// What the two processes can do for each other.
+    pub pair: Pair,
     /// The longest message from that process that goes without asking, in bytes.
     pub eager_limit: usize,
+    /// The same if its receiver waits in the library.
+    pub waiting_limit: usize,
     /// Its sender is on this node.
     pub near: bool,
+    /// Its message can be fetched: one tag is asked for, and the memory is one run of bytes.
+    pub fetchable: bool,
     /// The call that is under way waits for all that it starts.
     pub call_waits: bool,
     /// And exchanges messages of this length with that process.
@@ -20,35 +30,40 @@ pub struct RecvFacts {
     pub at_once: bool,
     /// The program most likely waits for one receive at a time, and nothing else is under way.
     pub alone: bool,
+    /// The program most likely exchanges such messages with that process.
+    pub exchanges: bool,
+    /// It most likely exchanges messages of any length and waits at once for them.
+    pub exchanges_at_once: bool,
+    /// The last such message from that process came in packets that its sender had chosen.
+    pub packets_were_chosen: bool,
 }
 
-impl RecvFacts {
-    fn is_short(&self) -> bool {
-        self.size <= self.eager_limit
-    }
+/// What is to be done next for a receive. Each but the last has its outcome in [`RecvKnown`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecvStep {
+    /// Looks whether its memory has a speculative address, without a question to the kernel.
+    Speculate,
+    /// Finds out whether its memory is shared: the kernel may have to be asked.
+    Locate,
+    /// Finds out whether the kernel copies between the two processes.
+    AskKernel,
+    /// Asks whether it is the turn of this receive to be published, since an earlier one was left unpublished in vain: the rule `publish-again`.
+    PublishAgain,
+    /// The receive goes so.
+    Go(RecvPlan),
 }
 
-/// What takes time to find out, or is learned.
-pub trait RecvLook {
-    /// Whether the program most likely exchanges such messages with that process; `at_once`: and waits at once for them, whatever their length.
-    fn exchanges(&mut self, at_once: bool) -> bool;
-    /// Whether the last such message from that process came in packets that its sender had chosen: the rule `leave-chosen`.
-    fn packets_were_chosen(&mut self) -> bool;
-    /// Whether packets are better for a receiver that waits, into memory that is shared, or not.
-    fn suits_packets(&mut self, shared: bool) -> bool;
-    /// Whether a process that waits for such a message alone had better fetch it, by the costs. `sure`: the kernel need not be asked where the memory
-    /// of the receive lies.
-    fn suits_fetching(&mut self, sure: bool) -> bool;
-    /// Whether the kernel may be the one to fetch it, between private memories.
-    fn suits_kernel(&mut self) -> bool;
-    /// Whether the memory of the receive has a speculative address, and then whether that is sure, without a question to the kernel.
-    fn speculative(&mut self) -> Option<bool>;
-    /// Whether it is the turn of this receive to be published, since an earlier one was left unpublished in vain: the rule `publish-again`.
-    fn publishes_again(&mut self) -> bool;
-    /// Whether the memory of the receive is shared: the kernel may have to be asked.
-    fn is_shared(&mut self) -> bool;
-    /// Whether the rule `at-once` applies.
-    fn at_once_applies(&mut self) -> bool;
+/// What the steps of a receive have shown so far. `None`: nobody has asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecvKnown {
+    /// Whether its memory has a speculative address, and then whether that is sure.
+    pub speculative: Option<Option<bool>>,
+    /// Whether its memory is shared.
+    pub shared: Option<bool>,
+    /// Whether the kernel copies between the two processes.
+    pub kernel: Option<bool>,
+    /// Whether it is the turn of this receive to be published.
+    pub again: Option<bool>,
 }
 
 /// What becomes of a receive.
@@ -64,88 +79,182 @@ pub enum RecvPlan {
     Packets,
 }
 
-/// What becomes of a receive that is posted.
-pub fn receive(facts: &RecvFacts, look: &mut impl RecvLook) -> RecvPlan {
+impl RecvPlan {
+    /// For the user: the way, and why it is the one.
+    pub fn text(self) -> (&'static str, &'static str) {
+        match self {
+            RecvPlan::Publish => ("published", "its sender can fill it while the program computes"),
+            RecvPlan::Await => ("left unpublished", "the program waits for it at once, and packets are as soon there"),
+            RecvPlan::Fetch => ("left unpublished, to be fetched", "its call waits for nothing else"),
+            RecvPlan::Packets => ("left unpublished", "each side of its call copies its own"),
+        }
+    }
+}
+
+/// What was decided, or the step that has to be taken before.
+type Outcome<T> = Result<T, RecvStep>;
+
+impl RecvFacts {
+    fn is_short(&self) -> bool {
+        self.size <= self.eager_limit
+    }
+
+    /// Whether packets are better for a receiver that waits, into memory that is shared, or not.
+    fn suits_packets(&self, shared: bool, known: &RecvKnown) -> Outcome<bool> {
+        if self.size > self.waiting_limit {
+            return Ok(false);
+        }
+        let asks = !shared && self.pair.publishes && !self.pair.crowded;
+        let kernel = !asks || known.kernel.ok_or(RecvStep::AskKernel)?;
+        Ok(self.size < self.pair.packets_below(shared, kernel))
+    }
+
+    /// Whether a process that waits for such a message alone had better fetch it, by the costs. `sure`: the kernel need not be asked where the
+    /// memory of the receive lies.
+    fn suits_fetching(&self, sure: bool) -> bool {
+        self.fetchable && self.is_short() && self.pair.fetches(self.size, sure)
+    }
+
+    /// Whether the kernel may be the one to fetch it, between private memories.
+    fn suits_kernel(&self, known: &RecvKnown) -> Outcome<bool> {
+        Ok(self.pair.suits_kernel(self.size) != Likely::No && known.kernel.ok_or(RecvStep::AskKernel)?)
+    }
+
+    fn speculative(&self, known: &RecvKnown) -> Outcome<Option<bool>> {
+        known.speculative.ok_or(RecvStep::Speculate)
+    }
+}
+
+fn step(outcome: Outcome<RecvPlan>) -> RecvStep {
+    outcome.map_or_else(|step| step, RecvStep::Go)
+}
+
+/// The next step of a receive that is posted.
+pub fn receive(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
+    step(posted(facts, known))
+}
+
+fn posted(facts: &RecvFacts, known: &RecvKnown) -> Outcome<RecvPlan> {
     if facts.near && facts.call_exchanges {
-        return RecvPlan::Packets;
+        return Ok(RecvPlan::Packets);
     }
-    if facts.near && !facts.call_waits && is_better_left(facts, look) { RecvPlan::Await } else { RecvPlan::Publish }
+    let left = facts.near && !facts.call_waits && is_better_left(facts, known)?;
+    Ok(if left { RecvPlan::Await } else { RecvPlan::Publish })
 }
 
-/// What becomes of a receive that [`receive`] would publish, once its memory was located, which is `shared` or not: the sender of one that is
-/// waited for would only lose time by looking for it where packets are better.
-pub fn receive_located(facts: &RecvFacts, shared: bool, look: &mut impl RecvLook) -> RecvPlan {
-    if facts.call_waits && look.suits_packets(shared) { RecvPlan::Packets } else { RecvPlan::Publish }
+/// The next step of a receive that [`receive`] would publish and that nothing hinders: the sender of one that is waited for would only lose time by
+/// looking for it where packets are better.
+pub fn receive_located(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
+    step(located(facts, known))
 }
 
-/// What becomes of a receive by a call that waits for nothing else.
-pub fn receive_waiting(look: &mut impl RecvLook) -> RecvPlan {
-    if look.suits_packets(true) {
-        return RecvPlan::Await;
+fn located(facts: &RecvFacts, known: &RecvKnown) -> Outcome<RecvPlan> {
+    let shared = known.shared.ok_or(RecvStep::Locate)?;
+    let packets = facts.call_waits && facts.suits_packets(shared, known)?;
+    Ok(if packets { RecvPlan::Packets } else { RecvPlan::Publish })
+}
+
+/// The next step of a receive by a call that waits for nothing else.
+pub fn receive_waiting(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
+    step(waiting(facts, known))
+}
+
+fn waiting(facts: &RecvFacts, known: &RecvKnown) -> Outcome<RecvPlan> {
+    if facts.suits_packets(true, known)? {
+        return Ok(RecvPlan::Await);
     }
-    if fetches(look) {
-        return RecvPlan::Fetch;
+    if fetches(facts, known)? {
+        return Ok(RecvPlan::Fetch);
     }
-    let publishes = look.speculative() == Some(true) || !look.suits_packets(false) || look.is_shared();
-    if publishes { RecvPlan::Publish } else { RecvPlan::Await }
+    let sure = facts.speculative(known)? == Some(true);
+    let publishes = sure || !facts.suits_packets(false, known)? || known.shared.ok_or(RecvStep::Locate)?;
+    Ok(if publishes { RecvPlan::Publish } else { RecvPlan::Await })
+}
+
+/// The next step of a process that waits for one receive alone, which is not published: [`RecvPlan::Fetch`] where it had better fetch its message,
+/// if that lies in memory that both reach, else [`RecvPlan::Await`].
+pub fn receive_left(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
+    step(fetches(facts, known).map(|fetches| if fetches { RecvPlan::Fetch } else { RecvPlan::Await }))
 }
 
 /// Whether a process that waits for one receive alone had better leave it unpublished and fetch its message, if that lies in memory that both reach:
 /// the memory of the receive is shared as well, or would get packets otherwise.
-pub fn fetches(look: &mut impl RecvLook) -> bool {
-    if !look.suits_fetching(false) {
-        return false;
+fn fetches(facts: &RecvFacts, known: &RecvKnown) -> Outcome<bool> {
+    if !facts.suits_fetching(false) {
+        return Ok(false);
     }
-    let suits = match look.speculative() {
-        Some(sure) => !sure || look.suits_fetching(true),
+    let suits = match facts.speculative(known)? {
+        Some(sure) => !sure || facts.suits_fetching(true),
         // Whether its sender asks for that is found out on the messages themselves.
-        None if look.suits_kernel() => return true,
-        None => look.suits_packets(false),
+        None if facts.suits_kernel(known)? => return Ok(true),
+        None => facts.suits_packets(false, known)?,
     };
-    suits && !look.publishes_again()
+    Ok(suits && !known.again.ok_or(RecvStep::PublishAgain)?)
 }
 
 /// Whether a receive by a call that does not wait had better stay unpublished, by what the program did the last times: waited for such at
 /// once, or exchanged.
-fn is_better_left(facts: &RecvFacts, look: &mut impl RecvLook) -> bool {
+fn is_better_left(facts: &RecvFacts, known: &RecvKnown) -> Outcome<bool> {
     // A caller that waits for it alone tells that it is ready, and is told then that packets were chosen.
-    if facts.is_short() && (look.exchanges(false) || (!facts.alone && look.packets_were_chosen())) {
-        return true;
+    let chosen = || !facts.alone && facts.packets_were_chosen && rules::LEAVE_CHOSEN.applies();
+    if facts.is_short() && (facts.exchanges || chosen()) {
+        return Ok(true);
     }
-    facts.at_once && suits_waiting(facts, look) && look.at_once_applies()
+    Ok(facts.at_once && suits_waiting(facts, known)? && rules::AT_ONCE.applies())
 }
 
 /// Whether a receive that the program waits for at once is as well off unpublished.
-fn suits_waiting(facts: &RecvFacts, look: &mut impl RecvLook) -> bool {
-    if facts.is_short() && (look.suits_packets(true) || (facts.alone && fetches(look))) {
-        return true;
+fn suits_waiting(facts: &RecvFacts, known: &RecvKnown) -> Outcome<bool> {
+    if facts.is_short() && (facts.suits_packets(true, known)? || (facts.alone && fetches(facts, known)?)) {
+        return Ok(true);
     }
-    let shared = look.is_shared();
+    let shared = known.shared.ok_or(RecvStep::Locate)?;
     // In an exchange its sender would have the kernel copy it, while this process is about to do nothing but wait.
-    let exchanged = !facts.is_short() && !shared && look.exchanges(true);
-    exchanged || look.suits_packets(shared)
+    let exchanged = !facts.is_short() && !shared && facts.exchanges_at_once;
+    Ok(exchanged || facts.suits_packets(shared, known)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const EAGER: usize = 64 << 10;
+    /// Two that copy once from some length on, into private and into shared memory, and fetch what is shorter.
+    const PAIR: Pair = Pair {
+        class: "near",
+        publishes: true,
+        crowded: false,
+        published_from: [0; 2],
+        kernel_from: usize::MAX,
+        fetched_from: usize::MAX,
+        fetched_to: [usize::MAX; 2],
+        copies_up_to: 0,
+        window: 0,
+        has_room_later: true,
+        retracts_freely: true,
+        asked: tern_settings::Mechanism::Auto,
+        kernel_from_is_asked: false,
+    };
     const FACTS: RecvFacts = RecvFacts {
         size: 20_000,
-        eager_limit: 64 << 10,
+        pair: PAIR,
+        eager_limit: EAGER,
+        waiting_limit: 4 * EAGER,
         near: true,
+        fetchable: true,
         call_waits: false,
         call_exchanges: false,
         at_once: false,
         alone: false,
+        exchanges: false,
+        exchanges_at_once: false,
+        packets_were_chosen: false,
     };
     const LONG: RecvFacts = RecvFacts { size: 100_000, ..FACTS };
 
-    /// What is found out when it is asked for.
+    /// What is found out when it is asked for, and a pair that is made for it.
     #[derive(Clone, Copy, Default)]
     struct World {
-        exchanges: bool,
-        chosen: bool,
         /// Packets are better: into private memory, into shared memory.
         packets: [bool; 2],
         fetches: bool,
@@ -153,41 +262,35 @@ mod tests {
         speculative: Option<bool>,
         again: bool,
         shared: bool,
-        off: bool,
     }
 
-    impl RecvLook for World {
-        fn exchanges(&mut self, _: bool) -> bool {
-            self.exchanges
+    impl World {
+        fn pair(&self) -> Pair {
+            let from = |packets| if packets { usize::MAX } else { 0 };
+            Pair {
+                published_from: self.packets.map(from),
+                kernel_from: if self.kernel { 0 } else { usize::MAX },
+                fetched_from: if self.fetches { 0 } else { usize::MAX },
+                ..PAIR
+            }
         }
-        fn packets_were_chosen(&mut self) -> bool {
-            self.chosen
-        }
-        fn suits_packets(&mut self, shared: bool) -> bool {
-            self.packets[usize::from(shared)]
-        }
-        fn suits_fetching(&mut self, _: bool) -> bool {
-            self.fetches
-        }
-        fn suits_kernel(&mut self) -> bool {
-            self.kernel
-        }
-        fn speculative(&mut self) -> Option<bool> {
-            self.speculative
-        }
-        fn publishes_again(&mut self) -> bool {
-            self.again
-        }
-        fn is_shared(&mut self) -> bool {
-            self.shared
-        }
-        fn at_once_applies(&mut self) -> bool {
-            !self.off
+
+        fn plan(&self, facts: RecvFacts, ask: fn(&RecvFacts, &RecvKnown) -> RecvStep) -> RecvPlan {
+            let (facts, mut known) = (RecvFacts { pair: self.pair(), ..facts }, RecvKnown::default());
+            loop {
+                match ask(&facts, &known) {
+                    RecvStep::Speculate => known.speculative = Some(self.speculative),
+                    RecvStep::Locate => known.shared = Some(self.shared),
+                    RecvStep::AskKernel => known.kernel = Some(true),
+                    RecvStep::PublishAgain => known.again = Some(self.again),
+                    RecvStep::Go(plan) => return plan,
+                }
+            }
         }
     }
 
-    fn plan(facts: RecvFacts, mut world: World) -> RecvPlan {
-        receive(&facts, &mut world)
+    fn plan(facts: RecvFacts, world: World) -> RecvPlan {
+        world.plan(facts, receive)
     }
 
     #[test]
@@ -201,7 +304,6 @@ mod tests {
         let packets = World { packets: [true, false], ..World::default() };
         assert_eq!(plan(facts, packets), RecvPlan::Await);
         assert_eq!(plan(facts, World { shared: true, ..packets }), RecvPlan::Publish, "one copy into shared memory is");
-        assert_eq!(plan(facts, World { off: true, ..packets }), RecvPlan::Publish, "the rule is off");
         assert_eq!(
             plan(RecvFacts { call_waits: true, ..facts }, packets),
             RecvPlan::Publish,
@@ -217,15 +319,17 @@ mod tests {
         assert_eq!(plan(facts, fetches), RecvPlan::Await);
         assert_eq!(plan(RecvFacts { alone: false, ..facts }, fetches), RecvPlan::Publish);
         assert_eq!(plan(RecvFacts { size: LONG.size, ..facts }, fetches), RecvPlan::Publish, "both copy a long one");
+        assert_eq!(plan(RecvFacts { fetchable: false, ..facts }, fetches), RecvPlan::Publish, "it may be any message");
     }
 
     #[test]
     fn who_exchanges_copies_its_own() {
-        let exchanges = World { exchanges: true, shared: true, ..World::default() };
-        assert_eq!(plan(FACTS, exchanges), RecvPlan::Await);
-        let long = RecvFacts { at_once: true, ..LONG };
-        assert_eq!(plan(long, exchanges), RecvPlan::Publish, "both copy it");
-        assert_eq!(plan(long, World { shared: false, ..exchanges }), RecvPlan::Await, "else the kernel would");
+        let shared = World { shared: true, ..World::default() };
+        let exchanges = RecvFacts { exchanges: true, exchanges_at_once: true, ..FACTS };
+        assert_eq!(plan(exchanges, shared), RecvPlan::Await);
+        let long = RecvFacts { at_once: true, size: LONG.size, ..exchanges };
+        assert_eq!(plan(long, shared), RecvPlan::Publish, "both copy it");
+        assert_eq!(plan(long, World::default()), RecvPlan::Await, "else the kernel would");
         let call = RecvFacts { call_exchanges: true, call_waits: true, ..FACTS };
         assert_eq!(plan(call, World::default()), RecvPlan::Packets);
         assert_eq!(plan(RecvFacts { near: false, ..call }, World::default()), RecvPlan::Publish);
@@ -233,19 +337,20 @@ mod tests {
 
     #[test]
     fn where_packets_were_chosen_they_come_without_a_claim() {
-        let chosen = World { chosen: true, shared: true, ..World::default() };
-        assert_eq!(plan(FACTS, chosen), RecvPlan::Await);
+        let shared = World { shared: true, ..World::default() };
+        let chosen = RecvFacts { packets_were_chosen: true, ..FACTS };
+        assert_eq!(plan(chosen, shared), RecvPlan::Await);
         assert_eq!(
-            plan(RecvFacts { alone: true, ..FACTS }, chosen),
+            plan(RecvFacts { alone: true, ..chosen }, shared),
             RecvPlan::Publish,
             "who waits alone is told otherwise"
         );
-        assert_eq!(plan(LONG, chosen), RecvPlan::Publish);
+        assert_eq!(plan(RecvFacts { size: LONG.size, ..chosen }, shared), RecvPlan::Publish);
     }
 
     #[test]
     fn a_call_that_waits_publishes_where_nothing_else_is_better() {
-        let plan = |mut world: World| receive_waiting(&mut world);
+        let plan = |world: World| world.plan(FACTS, receive_waiting);
         assert_eq!(plan(World::default()), RecvPlan::Publish, "its sender helps");
         assert_eq!(plan(World { packets: [false, true], ..World::default() }), RecvPlan::Await);
         let private = World { packets: [true, false], ..World::default() };
@@ -259,11 +364,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_is_fetched_or_awaited() {
+        let fetches = World { packets: [true, false], fetches: true, ..World::default() };
+        assert_eq!(fetches.plan(FACTS, receive_left), RecvPlan::Fetch);
+        assert_eq!(World { again: true, ..fetches }.plan(FACTS, receive_left), RecvPlan::Await);
+        assert_eq!(World::default().plan(FACTS, receive_left), RecvPlan::Await);
+    }
+
+    #[test]
     fn what_is_located_may_turn_out_to_be_private() {
         let facts = RecvFacts { call_waits: true, ..FACTS };
-        let mut world = World { packets: [true, false], ..World::default() };
-        assert_eq!(receive_located(&facts, false, &mut world), RecvPlan::Packets);
-        assert_eq!(receive_located(&facts, true, &mut world), RecvPlan::Publish);
-        assert_eq!(receive_located(&FACTS, false, &mut world), RecvPlan::Publish, "the program may compute");
+        let world = World { packets: [true, false], ..World::default() };
+        assert_eq!(world.plan(facts, receive_located), RecvPlan::Packets);
+        assert_eq!(World { shared: true, ..world }.plan(facts, receive_located), RecvPlan::Publish);
+        assert_eq!(world.plan(FACTS, receive_located), RecvPlan::Publish, "the program may compute");
     }
 }

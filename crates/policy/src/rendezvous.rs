@@ -24,6 +24,18 @@ pub enum RndvPlan {
 }
 
 impl RndvPlan {
+    /// For the user: the way, and why it is the one.
+    pub fn text(self) -> (&'static str, &'static str) {
+        match self {
+            RndvPlan::Empty => ("nothing to move", "the receive has room for nothing"),
+            RndvPlan::Kernel => ("the kernel copies for the receiver", "its sender asked for that"),
+            RndvPlan::Get => ("the receiver gets it", "it reaches the memory of the sender"),
+            RndvPlan::Put => ("the sender puts it", "the network does not let the receiver get it"),
+            RndvPlan::Segments => ("the receiver copies segments", "their blocks are long and few"),
+            RndvPlan::Packets => ("packets", "neither process reaches the memory of the other in one copy"),
+        }
+    }
+
     /// In the order in which they are tried.
     const TRIED: [RndvPlan; 5] =
         [RndvPlan::Kernel, RndvPlan::Get, RndvPlan::Put, RndvPlan::Segments, RndvPlan::Packets];

@@ -4,10 +4,12 @@
 //! segment, while the sender does nothing. Each segment costs some time, so blocks have to be long. Which way is sooner is tried on the program's own
 //! messages (`copies`).
 
-use crate::copies::{Along, Copied};
-use crate::facts::{Facts, Look, Pattern};
+use crate::copies::Copied;
+use crate::facts::Facts;
 use crate::pair::Pair;
 use crate::rules;
+use crate::send::{Outcome, tried};
+use crate::step::{Known, Step};
 use tern_settings::Mechanism;
 
 /// Shortest message, in bytes.
@@ -34,16 +36,16 @@ impl Pair {
 }
 
 /// Whether a message goes so. A shorter one that may be buffered never does: a program may count on that.
-pub(crate) fn asks(facts: &Facts, look: &mut impl Look) -> bool {
-    let along = match facts.pattern {
-        Pattern::Exchange => Along::Exchange,
-        Pattern::Left => Along::Left,
-        Pattern::Plain => Along::Alone,
-    };
-    facts.size >= FROM
+pub(crate) fn asks(facts: &Facts, known: &Known) -> Outcome<bool> {
+    let may = facts.size >= FROM
         && !facts.is_short()
-        && look.irregular_blocks().is_some_and(|blocks| is_coarse(facts.size, blocks))
-        && rules::SEGMENTS.departs(|| look.in_segments().is_some_and(|copied| look.tries(along, copied)))
+        && facts.irregular_blocks.is_some_and(|blocks| is_coarse(facts.size, blocks))
+        && rules::SEGMENTS.is_on();
+    if !may {
+        return Ok(false);
+    }
+    let Some(copied) = known.segments.ok_or(Step::LocateSegments)? else { return Ok(false) };
+    tried(facts.along(), copied, known)
 }
 
 #[cfg(test)]

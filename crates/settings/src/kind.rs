@@ -72,6 +72,44 @@ impl Kind for bool {
     }
 }
 
+/// Which explanation the user asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Explain {
+    /// None.
+    Off,
+    /// Of what will be taken, at the start.
+    Choices,
+    /// Of what was taken, at the end.
+    Used,
+}
+
+impl Kind for Explain {
+    const TYPE: &'static str = "choice";
+
+    fn parse(text: &str, range: (u64, u64)) -> Result<u64, String> {
+        match text.eq_ignore_ascii_case("used") {
+            true => Ok(2),
+            false => bool::parse(text, range).map_err(|_| "must be on, off or used".into()),
+        }
+    }
+
+    fn decode(word: u64, _: &'static str) -> Self {
+        match word {
+            0 => Explain::Off,
+            1 => Explain::Choices,
+            _ => Explain::Used,
+        }
+    }
+
+    fn allowed(_: (u64, u64)) -> String {
+        "on, off, used".into()
+    }
+
+    fn words() -> &'static [&'static str] {
+        &["off", "on", "used"]
+    }
+}
+
 impl Kind for Duration {
     const TYPE: &'static str = "duration";
 

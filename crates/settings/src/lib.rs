@@ -15,7 +15,7 @@ mod table;
 
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
-pub use kind::Kind;
+pub use kind::{Explain, Kind};
 pub use load::{check, distance, load, problems};
 pub use ports::port_range;
 pub use render::markdown;

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{Entry, OffRules, Scope, Setting, choice};
+use crate::{Entry, Explain, OffRules, Scope, Setting, choice};
 
 /// An hour in nanoseconds.
 const HOUR: u64 = 3600 * 1_000_000_000;
@@ -368,8 +368,9 @@ settings! {
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
     /// Rank 0 prints which way messages of each size will move, what the other ways would
-    /// cost, and the rules of the policy, with those that are off.
-    EXPLAIN: bool = "TERN_EXPLAIN", "off" => "moving";
+    /// cost, and the rules of the policy, with those that are off. `used`: it prints at the end which ways messages and
+    /// collectives have taken, how often, and why.
+    EXPLAIN: Explain = "TERN_EXPLAIN", "off" => "moving", Job;
 
     /// Rules of the policy that are switched off, for studies: what such a rule would decide takes its plain default then.
     /// docs/policy.md says what each of them does. TERN_EXPLAIN lists them.

@@ -17,8 +17,8 @@ use chunks::{copy_part, count_mapped};
 use deliver::{Filled, Way};
 use std::ops::Range;
 use tern_device::{
-    Delivery, Direction, Group, Key, Memory, Name, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose, Run,
-    SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
+    Delivery, Direction, Group, Key, Memory, Name, News, NotCopied, Outgoing, Pair, PairFacts, PublishedReceive, Pull,
+    Purpose, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
 use tern_settings::Mechanism;
 use tern_tune::{Placement, Transfer};
@@ -64,18 +64,17 @@ impl PairFacts for Shm {
         let (published_from, kernel_from) = lengths.of(placement, || self.find_lengths(placement));
         let chooser = &self.direct.chooser;
         Pair {
+            class: placement.between(self.is_crowded()),
             publishes: true,
             crowded: self.is_crowded(),
             published_from,
             kernel_from,
             asked: chooser.asked(),
             kernel_from_is_asked: chooser.single_copy_is_asked(),
+            window: self.direct.window,
+            retracts_freely: true,
             ..Pair::default()
         }
-    }
-
-    fn window(&self, peer: u32) -> usize {
-        if self.is_home(peer) { self.direct.window } else { 0 }
     }
 
     fn times(&self, members: &[u32], group: &Group) -> Option<Times> {
@@ -122,10 +121,6 @@ impl TupleQueue for Shm {
             self.end_publication(peer, slot);
         }
         back
-    }
-
-    fn retracts_freely(&self, peer: u32) -> bool {
-        self.is_home(peer)
     }
 
     fn news_line(&self, peer: u32, of: News) -> Option<*const u8> {
@@ -192,17 +187,14 @@ impl TupleQueue for Shm {
     }
 
     #[inline]
-    fn is_awaited(&self, peer: u32, key: &Key, last: u32, len: u64) -> bool {
+    fn find_published(&self, peer: u32, key: &Key, last: u32, len: u64) -> Option<PublishedReceive> {
         if !self.is_home(peer) {
-            return false;
+            return None;
         }
         let posted = self.segment.posted(peer, self.me);
-        let Some((slot, _)) = self.find(peer, posted, key, last, len) else { return false };
-        // Who waits for a message into private memory had better get it in packets.
+        let (slot, _) = self.find(peer, posted, key, last, len)?;
         let waits = self.segment.process(peer).occupation() == Occupation::Waits;
-        !(waits
-            && posted.target(slot).place == 0
-            && len < self.pair(peer).packets_below(false, || self.copies(peer)) as u64)
+        Some(PublishedReceive { is_private: posted.target(slot).place == 0, waits })
     }
 
     #[inline]

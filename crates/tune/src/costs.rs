@@ -52,6 +52,21 @@ impl Placement {
     }
 }
 
+impl Placement {
+    /// Between which processes, for the user. `crowded`: there are more of them than cores.
+    pub fn between(self, crowded: bool) -> &'static str {
+        match (self, crowded) {
+            (Placement::Smt, false) => "between threads of one core",
+            (Placement::L2, false) => "between cores with one cache of level 2",
+            (Placement::L3, false) => "between cores with one cache of level 3",
+            (Placement::Numa, false) => "between cores of one NUMA node",
+            (Placement::Machine, false) => "between NUMA nodes",
+            (Placement::Machine, true) => "between NUMA nodes, more ranks than cores",
+            (_, true) => "inside a NUMA node, more ranks than cores",
+        }
+    }
+}
+
 /// What is known by class of placement, one value for each, made at the first question.
 #[derive(Debug, Default)]
 pub struct ByPlacement<T>([OnceCell<T>; CLASSES]);

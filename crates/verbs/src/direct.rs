@@ -1,7 +1,9 @@
 //! Published receives and single copies: memory is registered with the HCA, and moved by it.
 
 use crate::device::Verbs;
-use tern_device::{Delivery, Key, Memory, Outgoing, PairFacts, Pull, Recall, SharedMemory, SingleCopy, TupleQueue};
+use tern_device::{
+    Delivery, Key, Memory, Outgoing, Pair, PairFacts, Pull, Recall, SharedMemory, SingleCopy, TupleQueue,
+};
 
 impl Verbs {
     /// Receives are published in queues of the card.
@@ -10,7 +12,12 @@ impl Verbs {
     }
 }
 
-impl PairFacts for Verbs {}
+impl PairFacts for Verbs {
+    fn pair(&self, _peer: u32) -> Pair {
+        // Queues are for tuples that are used often, and each refusal counts as a use.
+        Pair { copies_up_to: self.channels.settings.tuple_copy, has_room_later: !self.uses_queues(), ..Pair::default() }
+    }
+}
 
 impl TupleQueue for Verbs {
     fn threshold(&self) -> usize {
@@ -24,11 +31,6 @@ impl TupleQueue for Verbs {
             true => self.queues.publish(&self.channels, peer, key, memory, receiver, seen),
             false => self.tuples.publish(&self.channels, peer, key, memory, receiver, seen),
         }
-    }
-
-    fn may_have_room_later(&self, _peer: u32) -> bool {
-        // Queues are for tuples that are used often, and each refusal counts as a use.
-        !self.uses_queues()
     }
 
     fn retract(&self, peer: u32, slot: u32) -> bool {
@@ -57,10 +59,6 @@ impl TupleQueue for Verbs {
         } else {
             self.tuples.raise(peer, seen);
         }
-    }
-
-    fn copies_up_to(&self, _peer: u32) -> usize {
-        self.channels.settings.tuple_copy
     }
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {

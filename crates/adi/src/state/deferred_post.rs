@@ -28,7 +28,7 @@ impl State {
 
     /// True when receives of `from` that were refused may find room later: where nothing is published, nothing can be.
     fn waits_for_room(&self, from: Proc) -> bool {
-        self.queues.has_published(from) && self.direct().may_have_room_later(from)
+        self.queues.has_published(from) && self.direct().pair(from).has_room_later
     }
 
     /// Sees to it that receives of `from` are looked at again when `hindrance` is gone.

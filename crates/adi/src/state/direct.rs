@@ -9,7 +9,7 @@ use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Key, Memory, News, Outgoing, Recall};
-use tern_policy::{self as policy, CopyMode, RecvLook, RecvPlan, Way};
+use tern_policy::{self as policy, CopyMode, Decision, RecvPlan, Way};
 
 pub(super) fn key(context: u32, source: i32, tag: i32) -> Key {
     Key { context, source, tag }
@@ -35,8 +35,9 @@ impl State {
     /// See [`tern_policy::pair::Pair::packets_below`].
     #[inline]
     pub(super) fn packets_below(&self, peer: Proc, shared: bool) -> usize {
-        let direct = self.direct();
-        direct.pair(peer).packets_below(shared, || direct.copies(peer))
+        let (direct, pair) = (self.direct(), self.direct().pair(peer));
+        let asks = !shared && pair.publishes && !pair.crowded;
+        pair.packets_below(shared, !asks || direct.copies(peer))
     }
 
     /// Whether a receive of `len` bytes from `peer`, or a message to it, had better go in packets without asking while both wait,
@@ -52,7 +53,8 @@ impl State {
     /// [`State::send`].
     #[cold]
     pub(super) fn send_direct(
-        &mut self, to: Proc, tuple: &Tuple, data: &Data, memory: &Memory, waits: bool, mode: CopyMode,
+        &mut self, to: Proc, tuple: &Tuple, data: &Data, memory: &Memory, waits: bool,
+        (mode, decision): (CopyMode, &Decision),
     ) -> Option<Sent> {
         let last = self.queues.last(to, tuple);
         let request = self.requests.start_send(to, *tuple, data.clone());
@@ -67,6 +69,7 @@ impl State {
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &key, last, &message);
         count(&delivery, data.len());
+        self.note_delivery(to, data.len(), decision, &delivery);
         match delivery {
             Delivery::Pending => {
                 self.mcm.await_news(to, News::Left);
@@ -114,14 +117,15 @@ impl State {
         if from == self.mcm.me() {
             return Published::NOT;
         }
-        let facts = self.receive_facts(from, self.requests.get(request).data.len());
         let mut receiving = Receiving::posted(self, request, from, pattern, located);
-        match policy::receive(&facts, &mut receiving) {
+        let plan = receiving.plan(policy::receive);
+        let (located, (facts, known)) = (receiving.located, receiving.known());
+        self.note_receive(from, facts.size, plan);
+        match plan {
             RecvPlan::Publish => {}
             RecvPlan::Await | RecvPlan::Fetch => return Published::left(from),
             RecvPlan::Packets => return Published::NOT,
         }
-        let located = receiving.located;
         match self.matching.hindrance(pattern, None) {
             None => {}
             Some(Hindrance::Wild) => return Published::NOT,
@@ -131,9 +135,8 @@ impl State {
             // Its caller, if that waits, has found it to be no memory that is better filled in packets.
             Some(memory) => memory,
             None => {
-                let mut receiving = Receiving::posted(self, request, from, pattern, None);
-                let shared = receiving.is_shared();
-                if policy::receive_located(&facts, shared, &mut receiving) == RecvPlan::Packets {
+                let mut receiving = Receiving::resumed(self, request, from, (facts, known));
+                if receiving.plan(policy::receive_located) == RecvPlan::Packets {
                     return Published::NOT;
                 }
                 receiving.located.expect("it was located")
@@ -198,9 +201,9 @@ impl State {
         if !published.is_published() {
             return len < self.direct_from || published.is_left();
         }
-        let direct = self.direct();
         let better = published.is_private() && self.suits_packets(peer, len, false);
-        let won = better && direct.retracts_freely(peer) && direct.retract(peer, published.slot());
+        let may = better && self.direct().pair(peer).retracts_freely;
+        let won = may && self.direct().retract(peer, published.slot());
         if won {
             self.end_publication(request);
         }

@@ -1,12 +1,13 @@
-//! Composer: what the policy asks of a send and of a receive when it needs to know: looks at the peer, costs of the device, trials, habits.
+//! Composer: the steps that the policy has a send or a receive take before it says how they go: looks at the peer, questions to the device, trials.
 
 use super::State;
 use super::direct::key;
 use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
-use tern_mcm::{Direct, Lending, Memory, SpeculativeAddress};
+use tern_mcm::{Lending, Memory, SpeculativeAddress};
+use tern_policy::pair::Pair;
 use tern_policy::{
-    self as policy, Along, Copied, Facts, Locate, Look, Message, Purpose, Readiness, RecvFacts, RecvLook, Source,
-    ZeroCopy, rules,
+    self as policy, Address, Along, Copied, Decision, Facts, Known, Message, Purpose, RecvFacts, RecvKnown, RecvPlan,
+    RecvStep, Source, Step, ZeroCopy,
 };
 
 /// Where the bytes of a message lie, for the policy. `sure`: that is known, else speculative.
@@ -27,80 +28,98 @@ pub(super) struct Sending<'a> {
     to: Proc,
     tuple: &'a Tuple,
     data: &'a Data,
-    /// Where its message lies, once that was found out, and whether that is sure.
-    found: Option<(Memory, bool)>,
-    speculative: Option<(Memory, bool)>,
+    facts: &'a Facts,
+    known: Known,
+    /// Where its message lies, by its shape or as it was located.
+    memory: Memory,
+    speculative: Option<Memory>,
     /// All memory from its lowest byte to its highest, once it was found out that a peer can copy from there.
+    span: Option<Memory>,
+}
+
+/// How a message goes, and where it lies.
+pub(super) struct Planned {
+    pub decision: Decision,
+    pub memory: Memory,
+    /// Of a region of segments.
     pub span: Option<Memory>,
 }
 
 impl<'a> Sending<'a> {
-    pub fn new(state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data) -> Sending<'a> {
-        Sending { state, to, tuple, data, found: None, speculative: None, span: None }
+    /// Of a message that lies in `memory`, as far as that is known.
+    pub fn new(
+        state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data, facts: &'a Facts, memory: Memory,
+    ) -> Sending<'a> {
+        let known = Known::new(source(&memory, true));
+        Sending { state, to, tuple, data, facts, known, memory, speculative: None, span: None }
     }
 
-    /// That of a message that was located.
-    pub fn located(state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data, memory: Memory) -> Sending<'a> {
-        Sending { found: Some((memory, true)), ..Sending::new(state, to, tuple, data) }
+    /// Takes the steps that `next` tells, until it tells how the message goes.
+    #[inline]
+    pub fn plan(mut self, next: fn(&Facts, &Known) -> Step) -> Planned {
+        loop {
+            match next(self.facts, &self.known) {
+                Step::Go(decision) => {
+                    let memory = match decision.address {
+                        Address::Speculative { .. } => self.speculative.unwrap_or(self.memory),
+                        Address::Located => self.memory,
+                    };
+                    return Planned { decision, memory, span: self.span };
+                }
+                step => self.take(step),
+            }
+        }
     }
 
-    /// Where the message lies, by what was found out, and whether that is sure.
-    pub fn found(&self) -> (Memory, bool) {
-        self.found.unwrap_or_else(|| (self.data.memory(), true))
-    }
-
-    fn direct(&self) -> &dyn Direct {
-        self.state.direct()
-    }
-}
-
-impl Locate for Sending<'_> {
-    fn speculate(&mut self) -> Option<bool> {
-        self.speculative = self.state.speculate(self.to, self.data);
-        self.speculative.map(|(_, sure)| sure)
-    }
-
-    fn take_speculative(&mut self) -> Source {
-        self.found = self.speculative;
-        self.source()
+    fn take(&mut self, step: Step) {
+        let (to, tuple, len) = (self.to, self.tuple, self.facts.size);
+        match step {
+            Step::Speculate => {
+                let found = self.state.speculate(to, self.data);
+                self.speculative = found.map(|(memory, _)| memory);
+                self.known.speculative = Some(found.map(|(_, sure)| sure));
+            }
+            Step::Locate(purpose) => self.locate(purpose),
+            Step::LocateSegments => self.known.segments = Some(self.locate_segments()),
+            Step::AskKernel => self.known.kernel = Some(self.state.direct().copies(to)),
+            Step::LookPublished => {
+                let (key, last) = (key(tuple.context, tuple.source, tuple.tag), self.state.queues.last(to, tuple));
+                self.known.published = Some(self.state.direct().find_published(to, &key, last, len as u64));
+            }
+            Step::LookReady { predicts } => {
+                self.known.readiness = Some(self.state.readiness(to, tuple, len, predicts));
+            }
+            Step::PeekReady => self.known.ready = Some(self.state.is_ready(to, tuple, len)),
+            Step::LookWaiting => self.known.waiting = Some(self.state.direct().is_waiting(to, len)),
+            Step::Try(along, copied) => self.known.one_copy = Some((copied, self.state.tries(to, len, along, copied))),
+            Step::AskZeroCopy => self.known.zero_copy = Some(self.ask_zero_copy()),
+            Step::TryLending(saves) => self.known.lends = Some(self.state.pays_to_wait(len, saves)),
+            Step::Go(_) => unreachable!("it is the last"),
+        }
     }
 
     fn locate(&mut self, purpose: Purpose) {
         let (memory, quiet) = (self.data.memory(), self.state.requests.is_quiet(0));
-        let locate_for = |purpose| self.direct().locate_for(self.to, memory, quiet, purpose);
-        let memory = match purpose {
-            Purpose::Unknown => self.direct().locate(self.to, memory, quiet),
+        let locate_for = |purpose| self.state.direct().locate_for(self.to, memory, quiet, purpose);
+        self.memory = match purpose {
+            Purpose::Unknown => self.state.direct().locate(self.to, memory, quiet),
             Purpose::Message => locate_for(tern_mcm::Purpose::Message),
             Purpose::Awaited => locate_for(tern_mcm::Purpose::Awaited),
             Purpose::Exchange => locate_for(tern_mcm::Purpose::Exchange),
         };
-        self.found = Some((memory, true));
+        (self.known.source, self.known.located) = (source(&self.memory, true), true);
     }
 
-    fn source(&mut self) -> Source {
-        let (memory, sure) = self.found();
-        source(&memory, sure)
-    }
-}
-
-impl Look for Sending<'_> {
-    fn device_copies(&mut self) -> bool {
-        self.data.len() <= self.direct().copies_up_to(self.to)
+    fn locate_segments(&mut self) -> Option<Copied> {
+        let (direct, quiet) = (self.state.direct(), self.state.requests.is_quiet(0));
+        let locate = |span: Memory| direct.locate_span(self.to, &span, self.data.len() as u64, quiet);
+        self.span = self.data.span().and_then(locate);
+        self.span.map(|span| self.facts.pair.in_segments(span.place != 0))
     }
 
-    fn suits_one_copy(&mut self) -> bool {
-        self.data.len() >= self.state.packets_below(self.to, true)
-    }
-
-    fn finds_receive(&mut self) -> bool {
-        let key = key(self.tuple.context, self.tuple.source, self.tuple.tag);
-        let last = self.state.queues.last(self.to, self.tuple);
-        self.direct().is_awaited(self.to, &key, last, self.data.len() as u64)
-    }
-
-    fn zero_copy(&mut self) -> ZeroCopy {
-        self.state.release_unused(&self.found().0);
-        self.found = Some((Memory::opaque(self.data.len()), true));
+    fn ask_zero_copy(&mut self) -> ZeroCopy {
+        self.state.release_unused(&self.memory);
+        self.memory = Memory::opaque(self.data.len());
         let Data::Bytes(base, len) = *self.data else { return ZeroCopy::No };
         // SAFETY: the caller of the send keeps the buffer valid (see `Data`).
         match self.state.mcm.lending(self.to, unsafe { std::slice::from_raw_parts(base, len) }) {
@@ -108,50 +127,6 @@ impl Look for Sending<'_> {
             Lending::Saves(nanoseconds) => ZeroCopy::Saves(nanoseconds),
             Lending::Always => ZeroCopy::Always,
         }
-    }
-
-    fn waits_for_zero_copy(&mut self, saves: u32) -> bool {
-        self.state.pays_to_wait(self.data.len(), saves)
-    }
-
-    fn readiness(&mut self, predicts: bool) -> Readiness {
-        self.state.readiness(self.to, self.tuple, self.data.len(), predicts)
-    }
-
-    fn is_ready(&mut self) -> bool {
-        self.state.is_ready(self.to, self.tuple, self.data.len())
-    }
-
-    fn suits_kernel(&mut self) -> tern_policy::Likely {
-        self.state.suits_kernel(self.to, self.data.len())
-    }
-
-    fn suits_both(&mut self) -> bool {
-        self.direct().pair(self.to).suits_both(self.data.len())
-    }
-
-    fn tries(&mut self, along: Along, copied: Copied) -> bool {
-        let (state, len) = (&mut *self.state, self.data.len());
-        // Of two that send to each other the lower one tries.
-        let shown = if self.to < state.mcm.me() { state.learned.way(self.to, len) } else { None };
-        let message = Message { len, along, copied, long: len > state.eager_limit(self.to), shown };
-        state.learned.one_copy(&message, state.clock)
-    }
-
-    fn takes_packets(&mut self) -> bool {
-        let len = self.data.len();
-        self.state.suits_packets(self.to, len, false) && self.direct().is_waiting(self.to, len)
-    }
-
-    fn irregular_blocks(&mut self) -> Option<u64> {
-        self.data.irregular_blocks()
-    }
-
-    fn in_segments(&mut self) -> Option<Copied> {
-        let quiet = self.state.requests.is_quiet(0);
-        let locate = |span: Memory| self.direct().locate_span(self.to, &span, self.data.len() as u64, quiet);
-        self.span = self.data.span().and_then(locate);
-        self.span.map(|span| self.direct().pair(self.to).in_segments(span.place != 0))
     }
 }
 
@@ -161,8 +136,9 @@ pub(super) struct Receiving<'a> {
     /// None by a call that waits for it alone.
     request: Option<u32>,
     from: Proc,
-    pattern: &'a Pattern,
     data: Data,
+    facts: RecvFacts,
+    known: RecvKnown,
     /// Its memory, once that was located.
     pub located: Option<Memory>,
     /// Its memory at its speculative address, if that is sure.
@@ -172,114 +148,139 @@ pub(super) struct Receiving<'a> {
 impl<'a> Receiving<'a> {
     /// A receive that is a request, and whose memory may have been located.
     pub fn posted(
-        state: &'a mut State, request: u32, from: Proc, pattern: &'a Pattern, located: Option<Memory>,
+        state: &'a mut State, request: u32, from: Proc, pattern: &Pattern, located: Option<Memory>,
     ) -> Receiving<'a> {
         let data = state.requests.get(request).data.clone();
-        Receiving { state, request: Some(request), from, pattern, data, located, speculative: None }
+        let facts = state.receive_facts(from, pattern, &data);
+        let known = RecvKnown { shared: located.map(|memory| memory.place != 0), ..RecvKnown::default() };
+        Receiving { state, request: Some(request), from, data, facts, known, located, speculative: None }
+    }
+
+    /// What is known of it, to go on with it later.
+    pub fn known(&self) -> (RecvFacts, RecvKnown) {
+        (self.facts, self.known)
+    }
+
+    /// A receive of which so much is known.
+    pub fn resumed(
+        state: &'a mut State, request: u32, from: Proc, (facts, known): (RecvFacts, RecvKnown),
+    ) -> Receiving<'a> {
+        let data = state.requests.get(request).data.clone();
+        Receiving { state, request: Some(request), from, data, facts, known, located: None, speculative: None }
     }
 
     /// A receive that its call waits for, and for nothing else.
-    pub fn waiting(state: &'a mut State, from: Proc, pattern: &'a Pattern, data: &Data) -> Receiving<'a> {
-        Receiving { state, request: None, from, pattern, data: data.clone(), located: None, speculative: None }
+    pub fn waiting(state: &'a mut State, from: Proc, pattern: &Pattern, data: &Data) -> Receiving<'a> {
+        let facts = state.receive_facts_alone(from, pattern, data);
+        let (data, known) = (data.clone(), RecvKnown::default());
+        Receiving { state, request: None, from, data, facts, known, located: None, speculative: None }
     }
 
-    fn locate(&mut self) -> Memory {
-        if let Some(request) = self.request {
-            return self.state.locate_receive(request, self.from);
+    /// Takes the steps that `next` tells, until it tells how the receive goes.
+    #[inline]
+    pub fn plan(&mut self, next: fn(&RecvFacts, &RecvKnown) -> RecvStep) -> RecvPlan {
+        loop {
+            match next(&self.facts, &self.known) {
+                RecvStep::Speculate => self.known.speculative = Some(self.speculate()),
+                RecvStep::Locate => self.locate(),
+                RecvStep::AskKernel => self.known.kernel = Some(self.state.direct().copies(self.from)),
+                RecvStep::PublishAgain => self.known.again = Some(self.state.publishes_again(self.from)),
+                RecvStep::Go(plan) => return plan,
+            }
         }
-        let memory = self.state.direct().locate(self.from, self.data.memory(), self.state.requests.is_quiet(0));
-        self.state.release_unused(&memory);
-        memory
-    }
-}
-
-impl RecvLook for Receiving<'_> {
-    fn exchanges(&mut self, at_once: bool) -> bool {
-        if at_once {
-            return self.state.learned.habits.exchanges();
-        }
-        self.state.exchanges_with(self.from, self.data.len())
     }
 
-    fn packets_were_chosen(&mut self) -> bool {
-        self.state.learned.chooses_packets(self.from, self.data.len())
+    fn locate(&mut self) {
+        let memory = match self.request {
+            Some(request) => self.state.locate_receive(request, self.from),
+            None => {
+                let quiet = self.state.requests.is_quiet(0);
+                let memory = self.state.direct().locate(self.from, self.data.memory(), quiet);
+                self.state.release_unused(&memory);
+                memory
+            }
+        };
+        self.located = Some(memory);
+        self.known.shared = Some(memory.place != 0);
     }
 
-    fn suits_packets(&mut self, shared: bool) -> bool {
-        self.state.suits_packets(self.from, self.data.len(), shared)
-    }
-
-    fn suits_fetching(&mut self, sure: bool) -> bool {
-        self.pattern.tag != ANY_TAG
-            && self.data.memory().is_dense()
-            && self.state.suits_fetching(self.from, self.data.len(), sure)
-    }
-
-    fn suits_kernel(&mut self) -> bool {
-        self.state.suits_kernel(self.from, self.data.len()) != policy::Likely::No
-    }
-
-    fn speculative(&mut self) -> Option<bool> {
+    fn speculate(&mut self) -> Option<bool> {
         let memory = self.data.memory();
         let SpeculativeAddress { place, sure } =
             memory.is_dense().then(|| self.state.direct().speculative_address(&memory)).flatten()?;
         self.speculative = sure.then_some(Memory { place, ..memory });
         Some(sure)
     }
-
-    fn publishes_again(&mut self) -> bool {
-        self.state.publishes_again(self.from)
-    }
-
-    fn is_shared(&mut self) -> bool {
-        let memory = match self.located {
-            Some(memory) => memory,
-            None => self.locate(),
-        };
-        self.located = Some(memory);
-        memory.place != 0
-    }
-
-    fn at_once_applies(&mut self) -> bool {
-        rules::AT_ONCE.applies()
-    }
 }
 
 impl State {
     /// What is known of a send of `len` bytes; `waits`: see [`State::send`].
-    pub(super) fn send_facts(&self, to: Proc, len: usize, mode: SendMode, waits: bool) -> Facts {
-        let pattern = match len < self.direct_from {
-            true => policy::Pattern::Plain,
-            false => self.pattern(to, len, waits),
-        };
+    pub(super) fn send_facts(&self, to: Proc, data: &Data, mode: SendMode, waits: bool) -> Facts {
+        let len = data.len();
+        // Shorter ones ask nothing of the device that reaches memory, which may not be there.
+        let long = len >= self.direct_from;
+        let pair = if long { self.direct().pair(to) } else { Pair::default() };
         Facts {
             size: len,
+            pair,
+            irregular_blocks: if long { data.irregular_blocks() } else { None },
             direct_from: self.direct_from,
             eager_limit: self.eager_limit(to),
-            waiting_limit: self.waiting_limit(to),
+            waiting_limit: self.waiting_limit_by(to, || pair.window),
             zero_copy_from: self.lends_from,
             caller: self.call.caller(waits),
-            pattern,
+            pattern: if long { self.pattern(to, len, waits) } else { policy::Pattern::Plain },
             standard: mode == SendMode::Standard,
             full: self.stream.is_full(to),
         }
     }
 
-    /// What is known of a receive of `len` bytes from `from`, which the program has posted just now.
-    pub(super) fn receive_facts(&mut self, from: Proc, len: usize) -> RecvFacts {
-        let (near, call_exchanges) = (self.direct().shares_with(from), self.call_exchanges(from, len));
-        let habitual = near && !call_exchanges && !self.call.waits;
+    /// What is known of a receive from `from` that its call waits for, and for nothing else.
+    fn receive_facts_alone(&self, from: Proc, pattern: &Pattern, data: &Data) -> RecvFacts {
+        let pair = self.direct().pair(from);
         RecvFacts {
-            size: len,
+            size: data.len(),
+            pair,
             eager_limit: self.eager_limit(from),
-            near,
-            call_waits: self.call.waits,
+            waiting_limit: self.waiting_limit_by(from, || pair.window),
+            near: self.direct().shares_with(from),
+            fetchable: pattern.tag != ANY_TAG && data.memory().is_dense(),
+            call_waits: true,
+            call_exchanges: false,
+            at_once: false,
+            alone: false,
+            exchanges: false,
+            exchanges_at_once: false,
+            packets_were_chosen: false,
+        }
+    }
+
+    /// What is known of a receive from `from` that the program has posted just now.
+    fn receive_facts(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> RecvFacts {
+        let (alone, len) = (self.receive_facts_alone(from, pattern, data), data.len());
+        let (call_waits, call_exchanges) = (self.call.waits, self.call_exchanges(from, len));
+        let habitual = alone.near && !call_exchanges && !call_waits;
+        let at_once = habitual && self.learned.habits.post(self.clock);
+        RecvFacts {
+            call_waits,
             call_exchanges,
-            at_once: habitual && self.learned.habits.post(self.clock),
+            at_once,
             alone: habitual
                 && self.learned.habits.waits_for_one()
                 && self.matching.is_empty()
                 && self.stream.is_flushed(),
+            exchanges: habitual && len <= alone.eager_limit && self.exchanges_with(from, len),
+            exchanges_at_once: at_once && len > alone.eager_limit && self.learned.habits.exchanges(),
+            packets_were_chosen: habitual && self.learned.chooses_packets(from, len),
+            ..alone
         }
+    }
+
+    /// Whether one copy is the way of a message to `to`, by its trial.
+    fn tries(&mut self, to: Proc, len: usize, along: Along, copied: Copied) -> bool {
+        // Of two that send to each other the lower one tries.
+        let shown = if to < self.mcm.me() { self.learned.way(to, len) } else { None };
+        let message = Message { len, along, copied, long: len > self.eager_limit(to), shown };
+        self.learned.one_copy(&message, self.clock)
     }
 }

@@ -11,19 +11,13 @@ use super::facts::Receiving;
 use crate::transfer::{Side, Transfer};
 use crate::{Data, Pattern, Proc, Tuple};
 use tern_mcm::{Memory, SpeculativeAddress};
-use tern_policy::{self as policy, Readiness, rules};
+use tern_policy::{self as policy, Readiness, RecvPlan, rules};
 
 impl State {
     /// [`tern_policy::pair::Pair::fetches`], of messages that would go without asking.
     #[inline]
     pub(super) fn suits_fetching(&self, peer: Proc, len: usize, sure: bool) -> bool {
         len <= self.eager_limit(peer) && self.direct().pair(peer).fetches(len, sure)
-    }
-
-    /// See [`tern_policy::pair::Pair::suits_kernel`].
-    pub(super) fn suits_kernel(&self, peer: Proc, len: usize) -> policy::Likely {
-        let direct = self.direct();
-        direct.pair(peer).suits_kernel(len, || direct.copies(peer))
     }
 
     // ---- the sender
@@ -59,7 +53,8 @@ impl State {
     /// Whether the receive that is about to start had better not be published, since its message may be fetched if it lies in shared
     /// memory: the receiver's own is shared as well, or would get packets otherwise. Tells the sender if so, until [`State::end_ready`].
     pub fn get_ready(&mut self, from: Proc, pattern: &Pattern, data: &Data) -> bool {
-        let fetches = policy::fetches(&mut Receiving::waiting(self, from, pattern, data));
+        let mut receiving = Receiving::waiting(self, from, pattern, data);
+        let fetches = receiving.plan(policy::receive_left) == RecvPlan::Fetch;
         if fetches {
             self.tell_ready(from, pattern);
         }
@@ -75,7 +70,7 @@ impl State {
         }
     }
 
-    /// See [`tern_policy::RecvLook::publishes_again`].
+    /// See [`tern_policy::RecvStep::PublishAgain`].
     pub(super) fn publishes_again(&mut self, from: Proc) -> bool {
         // The default is not to publish the receive.
         self.ready.publishes_again(from) && rules::PUBLISH_AGAIN.applies()

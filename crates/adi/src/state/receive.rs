@@ -122,14 +122,20 @@ impl State {
             return false;
         }
         let mut receiving = Receiving::waiting(self, from, pattern, data);
-        match policy::receive_waiting(&mut receiving) {
+        let plan = receiving.plan(policy::receive_waiting);
+        let memory = receiving.located.or(receiving.speculative);
+        if plan != RecvPlan::Publish {
+            // One that is published is told of when it is posted.
+            self.note_receive(from, data.len(), plan);
+        }
+        match plan {
             RecvPlan::Await | RecvPlan::Packets => true,
             RecvPlan::Fetch => {
                 self.tell_ready(from, pattern);
                 true
             }
             RecvPlan::Publish => {
-                self.call.located = receiving.located.or(receiving.speculative);
+                self.call.located = memory;
                 false
             }
         }

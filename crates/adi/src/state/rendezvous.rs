@@ -230,7 +230,7 @@ impl State {
             network_puts: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rput),
             single_copy: self.mcm.direct().is_some(),
         };
-        let done = policy::rendezvous(facts).any(|plan| match plan {
+        let moved = policy::rendezvous(facts).find(|plan| match plan {
             RndvPlan::Empty => self.end_empty(&wanted),
             RndvPlan::Kernel => self.get_by_kernel(&wanted),
             RndvPlan::Get => self.get(&wanted),
@@ -238,7 +238,7 @@ impl State {
             RndvPlan::Segments => self.copy_segments(&wanted),
             RndvPlan::Packets => self.clear_to_send(&wanted),
         });
-        debug_assert!(done, "packets are always possible");
+        self.note_rendezvous(from, bytes as usize, moved.expect("packets are always possible"));
     }
 
     /// There is room for nothing.

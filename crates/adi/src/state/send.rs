@@ -1,7 +1,7 @@
 //! Composer: starting a send. It goes at once if it can, or becomes a request.
 
 use super::State;
-use super::facts::{Sending, source};
+use super::facts::{Planned, Sending};
 use crate::packet::{Packet, RtsFlags, Synchronous};
 use crate::parts::call::Exchanges;
 use crate::parts::stream::{Outgoing, PIECE};
@@ -10,7 +10,7 @@ use crate::transfer::Stage;
 use crate::{Data, Proc, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
-use tern_policy::{self as policy, Packets, SendPlan, Unmatched};
+use tern_policy::{self as policy, Address, Packets, SendPlan, Unmatched, rules};
 
 /// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
 /// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
@@ -80,6 +80,7 @@ impl State {
         if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.stream.is_full(to) {
             // Short messages always go in packets.
             self.queues.put(to, &tuple);
+            self.note_short(to, size);
             return self.send_packets(to, tuple, data, mode, Packets::Only);
         }
         self.send_by_plan(to, tuple, data, mode, waits)
@@ -88,20 +89,18 @@ impl State {
     /// Starts a send in the way that the policy finds best.
     #[inline(never)]
     fn send_by_plan(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
-        let facts = self.send_facts(to, data.len(), mode, waits);
-        let mut sending = Sending::new(self, to, &tuple, &data);
-        let mut plan = policy::send(&facts, &mut sending);
-        let (mut memory, mut sure) = sending.found();
-        let span = sending.span;
-        if let SendPlan::Deliver(copy) = plan {
-            if let Some(sent) = self.send_direct(to, &tuple, &data, &memory, waits, copy) {
+        let facts = self.send_facts(to, &data, mode, waits);
+        let sending = Sending::new(self, to, &tuple, &data, &facts, data.memory());
+        let Planned { mut decision, mut memory, span } = sending.plan(policy::send);
+        if let SendPlan::Deliver(copy) = decision.plan {
+            if let Some(sent) = self.send_direct(to, &tuple, &data, &memory, waits, (copy, &decision)) {
                 return sent;
             }
-            let aside = source(&memory, true).into();
-            let mut sending = Sending::located(self, to, &tuple, &data, memory);
-            plan = policy::aside(&facts, &aside, &mut sending);
-            (memory, sure) = sending.found();
+            let sending = Sending::new(self, to, &tuple, &data, &facts, memory);
+            Planned { decision, memory, .. } = sending.plan(policy::aside);
         }
+        let (plan, mut sure) = (decision.plan, decision.address != (Address::Speculative { sure: false }));
+        self.note_send(to, data.len(), &decision);
         self.queues.put(to, &tuple);
         let unmatched = match plan {
             SendPlan::Inline => return self.send_packets(to, tuple, data, mode, Packets::Only),
@@ -112,6 +111,7 @@ impl State {
             SendPlan::EagerZeroCopy(packets) => return self.send_zero_copy(to, tuple, data, packets),
             SendPlan::RndvGet(unmatched) | SendPlan::RndvKernel(unmatched) => unmatched,
             SendPlan::RndvSegments => {
+                rules::SEGMENTS.count_one();
                 let region = span.and_then(|span| self.open_region(to, &data, &span));
                 (memory, sure) = (region.unwrap_or(Memory::opaque(data.len())), true);
                 Unmatched::Waits

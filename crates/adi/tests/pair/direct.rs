@@ -5,8 +5,8 @@ use crate::network::Port;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use tern_device::{
-    Delivery, Key, Memory, Outgoing, Pair, PairFacts, Pull, Recall, Run, SharedMemory, SingleCopy, Sink,
-    SpeculativeAddress, TupleQueue,
+    Delivery, Key, Memory, Outgoing, Pair, PairFacts, PublishedReceive, Pull, Recall, Run, SharedMemory, SingleCopy,
+    Sink, SpeculativeAddress, TupleQueue,
 };
 use tern_settings::Mechanism;
 
@@ -198,15 +198,12 @@ impl PairFacts for Port {
             publishes: true,
             published_from: [usize::MAX, FETCHED],
             kernel_from: some(FETCHED),
+            window: AHEAD,
             fetched_from: FETCHED,
             fetched_to: [usize::MAX; 2],
             asked,
             ..Pair::default()
         }
-    }
-
-    fn window(&self, _peer: u32) -> usize {
-        AHEAD
     }
 
     fn is_waiting(&self, _peer: u32, _len: usize) -> bool {
@@ -302,8 +299,9 @@ impl TupleQueue for Port {
         WAITING.get()
     }
 
-    fn is_awaited(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> bool {
-        !(WAITING.get() && self.chance(2))
+    fn find_published(&self, _peer: u32, _key: &Key, _last: u32, _len: u64) -> Option<PublishedReceive> {
+        let receive = PublishedReceive { is_private: self.chance(2), waits: WAITING.get() };
+        (!(WAITING.get() && self.chance(2))).then_some(receive)
     }
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {

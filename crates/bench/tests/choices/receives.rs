@@ -4,7 +4,7 @@ use super::machines;
 use super::tree::{Oracle, Trees, explore};
 use std::fmt::Write;
 use tern_policy::pair::Pair;
-use tern_policy::{Likely, RecvFacts, RecvLook, RecvPlan, receive, receive_located, receive_waiting};
+use tern_policy::{RecvFacts, RecvKnown, RecvPlan, RecvStep, receive, receive_located, receive_waiting};
 use tern_tune::Placement;
 
 /// A receive, and where its message comes from.
@@ -16,82 +16,64 @@ struct Case {
     dense: bool,
 }
 
-struct World<'a> {
-    case: &'a Case,
-    oracle: &'a mut Oracle,
-    shared: Option<bool>,
-    speculative: Option<Option<bool>>,
-}
-
-impl World<'_> {
-    fn fits(&self, sure: bool) -> bool {
-        self.case.size <= machines::EAGER && self.case.pair.fetches(self.case.size, sure)
-    }
-}
-
-impl RecvLook for World<'_> {
-    fn exchanges(&mut self, at_once: bool) -> bool {
-        self.oracle.is(if at_once { "exchanges at once" } else { "exchanges" })
-    }
-
-    fn packets_were_chosen(&mut self) -> bool {
-        self.oracle.is("packets were chosen")
-    }
-
-    fn suits_packets(&mut self, shared: bool) -> bool {
-        let (size, pair) = (self.case.size, self.case.pair);
-        size <= machines::waiting_limit() && size < pair.packets_below(shared, || self.case.kernel)
-    }
-
-    fn suits_fetching(&mut self, sure: bool) -> bool {
-        self.case.dense && self.fits(sure)
-    }
-
-    fn suits_kernel(&mut self) -> bool {
-        self.case.pair.suits_kernel(self.case.size, || self.case.kernel) != Likely::No
-    }
-
-    fn speculative(&mut self) -> Option<bool> {
-        if !self.case.dense {
-            return None;
+impl Case {
+    /// Takes all steps.
+    fn decide(
+        &self, ask: fn(&RecvFacts, &RecvKnown) -> RecvStep, facts: &RecvFacts, known: &mut RecvKnown,
+        oracle: &mut Oracle,
+    ) -> RecvPlan {
+        loop {
+            match ask(facts, known) {
+                RecvStep::Speculate => {
+                    let answers = [None, Some(false), Some(true)];
+                    let some = |oracle: &mut Oracle| answers[oracle.ask("speculate", &["none", "unsure", "sure"])];
+                    known.speculative = Some(if self.dense { some(oracle) } else { None });
+                }
+                RecvStep::Locate => known.shared = Some(oracle.ask("locate", &["private", "shared"]) == 1),
+                RecvStep::AskKernel => known.kernel = Some(self.kernel),
+                RecvStep::PublishAgain => known.again = Some(oracle.is("publish again")),
+                RecvStep::Go(plan) => return plan,
+            }
         }
-        *self.speculative.get_or_insert_with(|| {
-            [None, Some(false), Some(true)][self.oracle.ask("speculate", &["none", "unsure", "sure"])]
-        })
     }
 
-    fn publishes_again(&mut self) -> bool {
-        self.oracle.is("publish again")
-    }
-
-    fn is_shared(&mut self) -> bool {
-        *self.shared.get_or_insert_with(|| self.oracle.ask("locate", &["private", "shared"]) == 1)
-    }
-
-    fn at_once_applies(&mut self) -> bool {
-        true
+    fn facts(&self) -> RecvFacts {
+        RecvFacts {
+            size: self.size,
+            pair: self.pair,
+            eager_limit: machines::EAGER,
+            waiting_limit: machines::waiting_limit(),
+            near: true,
+            fetchable: self.dense,
+            call_waits: true,
+            call_exchanges: false,
+            at_once: false,
+            alone: false,
+            exchanges: false,
+            exchanges_at_once: false,
+            packets_were_chosen: false,
+        }
     }
 }
 
 fn posted(case: &Case, facts: &RecvFacts, oracle: &mut Oracle) -> String {
-    let mut world = World { case, oracle, shared: None, speculative: None };
-    let plan = receive(facts, &mut world);
-    if plan != RecvPlan::Publish || world.shared.is_some() {
+    let mut known = RecvKnown::default();
+    let plan = case.decide(receive, facts, &mut known, oracle);
+    if plan != RecvPlan::Publish || known.shared.is_some() {
         return format!("{plan:?}");
     }
-    let shared = world.is_shared();
-    format!("{:?}", receive_located(facts, shared, &mut world))
+    format!("{:?}", case.decide(receive_located, facts, &mut known, oracle))
 }
 
 fn rows(trees: &mut Trees, text: &mut String, case: Case) {
+    // Habits are asked for first, where they may matter.
     for dense in [true, false] {
         let case = Case { dense, ..case };
         let shape = if dense { "Dense" } else { "Blocks" };
         let waiting = |size| {
             let case = Case { size, ..case };
             explore(|oracle| {
-                let mut world = World { case: &case, oracle, shared: None, speculative: None };
-                format!("{:?}", receive_waiting(&mut world))
+                format!("{:?}", case.decide(receive_waiting, &case.facts(), &mut RecvKnown::default(), oracle))
             })
         };
         _ = writeln!(text, "  a call that waits for nothing else, {shape}: {}", trees.by_length(waiting));
@@ -103,9 +85,14 @@ fn rows(trees: &mut Trees, text: &mut String, case: Case) {
             }
             let of = |size| {
                 let case = Case { size, ..case };
-                let eager_limit = machines::EAGER;
-                let facts = RecvFacts { size, eager_limit, near, call_waits, call_exchanges, at_once, alone };
-                explore(|oracle| posted(&case, &facts, oracle))
+                let facts = RecvFacts { near, call_waits, call_exchanges, at_once, alone, ..case.facts() };
+                explore(|oracle| {
+                    let mut habit = |what| near && !call_waits && oracle.is(what);
+                    let exchanges = habit("exchanges");
+                    let exchanges_at_once = habit("exchanges at once");
+                    let packets_were_chosen = habit("packets were chosen");
+                    posted(&case, &RecvFacts { exchanges, exchanges_at_once, packets_were_chosen, ..facts }, oracle)
+                })
             };
             let named = [
                 (near, "near"),
@@ -114,8 +101,9 @@ fn rows(trees: &mut Trees, text: &mut String, case: Case) {
                 (at_once, "at once"),
                 (alone, "alone"),
             ];
-            let named: Vec<&str> = named.into_iter().filter(|(holds, _)| *holds).map(|(_, name)| name).collect();
-            _ = writeln!(text, "  posted, {shape}{}: {}", named.iter().map(|name| format!(", {name}")).collect::<String>(), trees.by_length(of));
+            let named: String =
+                named.into_iter().filter(|(holds, _)| *holds).map(|(_, name)| format!(", {name}")).collect();
+            _ = writeln!(text, "  posted, {shape}{named}: {}", trees.by_length(of));
         }
     }
 }

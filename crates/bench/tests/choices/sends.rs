@@ -5,7 +5,7 @@ use super::tree::{Oracle, Trees, explore};
 use std::fmt::Write;
 use tern_policy::pair::Pair;
 use tern_policy::{
-    Along, Aside, Caller, Copied, Facts, Likely, Locate, Look, Pattern, Purpose, Readiness, SendPlan, Source, ZeroCopy,
+    Caller, Copied, Decision, Facts, Known, Pattern, PublishedReceive, Readiness, SendPlan, Source, Step, ZeroCopy,
     aside, send,
 };
 use tern_tune::Placement;
@@ -45,19 +45,21 @@ enum Shape {
     Irregular(u64),
 }
 
-const NEAR: Limits = Limits {
-    direct_from: 8 << 10,
-    eager: machines::EAGER,
-    waiting: 256 << 10,
-    zero_copy_from: usize::MAX,
-};
+const NEAR: Limits =
+    Limits { direct_from: 8 << 10, eager: machines::EAGER, waiting: 256 << 10, zero_copy_from: usize::MAX };
 const FAR: Limits = Limits { direct_from: 8 << 10, eager: 16 << 10, waiting: 16 << 10, zero_copy_from: 4 << 10 };
 
 impl Case {
     fn facts(&self) -> Facts {
         let Case { size, caller, pattern, standard, full, limits, .. } = *self;
+        let irregular_blocks = match self.shape {
+            Shape::Irregular(blocks) => Some(blocks),
+            Shape::Dense | Shape::Blocks => None,
+        };
         Facts {
             size,
+            pair: Pair { copies_up_to: self.copies_up_to, ..self.pair },
+            irregular_blocks,
             direct_from: limits.direct_from,
             eager_limit: limits.eager,
             waiting_limit: limits.waiting,
@@ -73,144 +75,95 @@ impl Case {
         self.size <= self.limits.eager && self.pair.fetches(self.size, sure)
     }
 
-    fn packets_below(&self, shared: bool) -> usize {
-        self.pair.packets_below(shared, || self.kernel)
-    }
-}
-
-/// What is found out, by an oracle.
-struct World<'a> {
-    case: &'a Case,
-    oracle: &'a mut Oracle,
-    found: Option<Source>,
-    speculative: Option<bool>,
-}
-
-impl Locate for World<'_> {
-    fn speculate(&mut self) -> Option<bool> {
-        let fits = matches!(self.case.shape, Shape::Dense) && self.case.fetches(false);
-        if fits {
-            self.speculative = [None, Some(false), Some(true)][self.oracle.ask("speculate", &["none", "unsure", "sure"])];
-        }
-        self.speculative
-    }
-
-    fn take_speculative(&mut self) -> Source {
-        let source = Source::Shared { dense: true, sure: self.speculative.expect("it was there") };
-        self.found = Some(source);
-        source
-    }
-
-    fn locate(&mut self, purpose: Purpose) {
-        let dense = match self.case.shape {
-            Shape::Irregular(_) => {
-                self.found = Some(Source::Opaque);
-                return;
-            }
-            Shape::Dense => true,
-            Shape::Blocks => false,
-        };
-        let question = format!("locate {purpose:?}");
-        self.found = Some(if self.case.network {
-            match self.oracle.ask(&question, &["private", "registered"]) {
-                0 => Source::Private { dense },
-                _ => Source::Registered,
-            }
-        } else {
-            match self.oracle.ask(&question, &["private", "shared"]) {
-                0 => Source::Private { dense },
-                _ => Source::Shared { dense, sure: true },
-            }
-        });
-    }
-
-    fn source(&mut self) -> Source {
-        self.found.unwrap_or(match self.case.shape {
+    fn source(&self) -> Source {
+        match self.shape {
             Shape::Dense => Source::Private { dense: true },
             Shape::Blocks => Source::Private { dense: false },
             Shape::Irregular(_) => Source::Opaque,
-        })
-    }
-}
-
-impl Look for World<'_> {
-    fn device_copies(&mut self) -> bool {
-        self.case.size <= self.case.copies_up_to
-    }
-
-    fn suits_one_copy(&mut self) -> bool {
-        self.case.size >= self.case.packets_below(true)
-    }
-
-    fn finds_receive(&mut self) -> bool {
-        self.oracle.is("published")
-    }
-
-    fn zero_copy(&mut self) -> ZeroCopy {
-        self.found = Some(Source::Opaque);
-        [ZeroCopy::No, ZeroCopy::Saves(100), ZeroCopy::Always]
-            [self.oracle.ask("zero copy", &["no", "saves", "always"])]
-    }
-
-    fn waits_for_zero_copy(&mut self, _: u32) -> bool {
-        self.oracle.is("try lend")
-    }
-
-    fn readiness(&mut self, predicts: bool) -> Readiness {
-        if !self.case.fetches(false) {
-            return Readiness::No;
-        }
-        match predicts {
-            true => [Readiness::No, Readiness::Seen, Readiness::Predicted]
-                [self.oracle.ask("ready", &["no", "seen", "predicted"])],
-            false => [Readiness::No, Readiness::Seen][self.oracle.ask("ready", &["no", "seen"])],
         }
     }
 
-    fn is_ready(&mut self) -> bool {
-        self.case.fetches(false) && self.oracle.is("peek ready")
+    /// Where the message is found to lie.
+    fn locate(&self, question: &str, oracle: &mut Oracle) -> Source {
+        let dense = match self.shape {
+            Shape::Irregular(_) => return Source::Opaque,
+            Shape::Dense => true,
+            Shape::Blocks => false,
+        };
+        let (elsewhere, found) = match self.network {
+            true => ("registered", Source::Registered),
+            false => ("shared", Source::Shared { dense, sure: true }),
+        };
+        if oracle.ask(question, &["private", elsewhere]) == 1 { found } else { Source::Private { dense } }
     }
 
-    fn suits_kernel(&mut self) -> Likely {
-        self.case.pair.suits_kernel(self.case.size, || self.case.kernel)
-    }
-
-    fn suits_both(&mut self) -> bool {
-        self.case.pair.suits_both(self.case.size)
-    }
-
-    fn tries(&mut self, along: Along, copied: Copied) -> bool {
-        self.oracle.ask(&format!("try {along:?} {copied:?}"), &["packets", "one copy"]) == 1
-    }
-
-    fn takes_packets(&mut self) -> bool {
-        let suits = self.case.size <= self.case.limits.waiting && self.case.size < self.case.packets_below(false);
-        suits && self.oracle.is("waiting")
-    }
-
-    fn irregular_blocks(&mut self) -> Option<u64> {
-        match self.case.shape {
-            Shape::Irregular(blocks) => Some(blocks),
-            _ => None,
+    /// Takes a step, with an answer of the oracle's where there is more than one.
+    fn take(&self, step: Step, known: &mut Known, oracle: &mut Oracle) {
+        match step {
+            Step::Speculate => {
+                let fits = matches!(self.shape, Shape::Dense) && self.fetches(false);
+                let answers = [None, Some(false), Some(true)];
+                known.speculative =
+                    Some(if fits { answers[oracle.ask("speculate", &["none", "unsure", "sure"])] } else { None });
+            }
+            Step::Locate(purpose) => {
+                known.source = self.locate(&format!("locate {purpose:?}"), oracle);
+                known.located = true;
+            }
+            Step::LocateSegments => {
+                let answers = [None, Some(Copied::InSegments), Some(Copied::InSegmentsByKernel)];
+                known.segments = Some(answers[oracle.ask("segments", &["none", "seen", "by kernel"])]);
+            }
+            Step::AskKernel => known.kernel = Some(self.kernel),
+            Step::LookPublished => {
+                // Of one that waits for a message into private memory see the row of those.
+                let receive = PublishedReceive { is_private: false, waits: true };
+                known.published = Some(oracle.is("published").then_some(receive));
+            }
+            Step::LookReady { predicts } => {
+                let answers = [Readiness::No, Readiness::Seen, Readiness::Predicted];
+                let words = if predicts { &["no", "seen", "predicted"][..] } else { &["no", "seen"] };
+                let ready = if self.fetches(false) { answers[oracle.ask("ready", words)] } else { Readiness::No };
+                known.readiness = Some(ready);
+            }
+            Step::PeekReady => known.ready = Some(self.fetches(false) && oracle.is("peek ready")),
+            Step::LookWaiting => known.waiting = Some(oracle.is("waiting")),
+            Step::Try(along, copied) => {
+                let once = oracle.ask(&format!("try {along:?} {copied:?}"), &["packets", "one copy"]) == 1;
+                known.one_copy = Some((copied, once));
+            }
+            Step::AskZeroCopy => {
+                let answers = [ZeroCopy::No, ZeroCopy::Saves(100), ZeroCopy::Always];
+                known.zero_copy = Some(answers[oracle.ask("zero copy", &["no", "saves", "always"])]);
+            }
+            Step::TryLending(_) => known.lends = Some(oracle.is("try lend")),
+            Step::Go(_) => unreachable!("it is the last"),
         }
     }
 
-    fn in_segments(&mut self) -> Option<Copied> {
-        [None, Some(Copied::InSegments), Some(Copied::InSegmentsByKernel)]
-            [self.oracle.ask("segments", &["none", "seen", "by kernel"])]
+    /// Takes all steps. No path has more than eight.
+    fn decide(&self, ask: fn(&Facts, &Known) -> Step, known: &mut Known, oracle: &mut Oracle) -> Decision {
+        let facts = self.facts();
+        for _ in 0..8 {
+            match ask(&facts, known) {
+                Step::Go(decision) => return decision,
+                step => self.take(step, known, oracle),
+            }
+        }
+        panic!("no plan after eight steps: {known:?}");
     }
 }
 
 /// The plan; of a delivery also what follows where the receive is gone.
 fn plan(case: &Case, oracle: &mut Oracle) -> String {
-    let mut world = World { case, oracle, found: None, speculative: None };
-    let plan = send(&case.facts(), &mut world);
+    let mut known = Known::new(case.source());
+    let Decision { plan, .. } = case.decide(send, &mut known, oracle);
     let SendPlan::Deliver(mode) = plan else { return format!("{plan:?}") };
-    if world.oracle.ask("delivered", &["yes", "no"]) == 0 {
+    if oracle.ask("delivered", &["yes", "no"]) == 0 {
         return format!("Deliver({mode:?})");
     }
-    let place: Aside = world.source().into();
-    format!("Deliver({mode:?}), then {:?}", aside(&case.facts(), &place, &mut world))
+    let mut known = Known::new(known.source);
+    format!("Deliver({mode:?}), then {:?}", case.decide(aside, &mut known, oracle).plan)
 }
 
 fn rows(trees: &mut Trees, text: &mut String, case: Case, callers: &[Caller]) {

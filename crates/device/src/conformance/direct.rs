@@ -146,7 +146,7 @@ pub fn lengths_of_a_pair_are_told(factory: Factory) {
         assert_eq!(here.publishes, there.publishes, "one publishes and the other one does not look");
         assert_eq!(here.published_from, there.published_from, "the two lie in the same places");
         assert!(here.fetched_from <= here.fetched_to[1] && here.fetched_to[1] <= here.fetched_to[0], "{here:?}");
-        assert!(direct(sender).window(1) <= isize::MAX as usize);
+        assert!(direct(sender).pair(1).window <= isize::MAX as usize);
         let group = Group { others: 1, len: 1 << 20, apart: false, writes: false, shared: false };
         if let Some(times) = direct(sender).times(&[0, 1], &group) {
             assert!(times.lines > 0.0 && times.region > 0.0, "{times:?}");

@@ -4,8 +4,8 @@
 use super::{MultiDevice, Way};
 use std::ops::Range;
 use tern_device::{
-    Delivery, Direct, Direction, Group, Key, Memory, Name, News, NotCopied, Outgoing, Pair, PairFacts, Pull, Purpose,
-    Recall, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
+    Delivery, Direct, Direction, Group, Key, Memory, Name, News, NotCopied, Outgoing, Pair, PairFacts,
+    PublishedReceive, Pull, Purpose, Recall, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, TupleQueue,
 };
 
 impl MultiDevice {
@@ -28,10 +28,6 @@ impl MultiDevice {
 impl PairFacts for MultiDevice {
     fn pair(&self, peer: u32) -> Pair {
         self.direct_to(peer).map_or_else(Pair::default, |(device, peer)| device.pair(peer))
-    }
-
-    fn window(&self, peer: u32) -> usize {
-        self.direct_to(peer).map_or(0, |(device, peer)| device.window(peer))
     }
 
     fn times(&self, members: &[u32], group: &Group) -> Option<Times> {
@@ -59,17 +55,9 @@ impl TupleQueue for MultiDevice {
         device.publish(peer, key, memory, receiver, seen)
     }
 
-    fn may_have_room_later(&self, peer: u32) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.may_have_room_later(peer))
-    }
-
     fn retract(&self, peer: u32, slot: u32) -> bool {
         let (device, peer) = self.published_with(peer);
         device.retract(peer, slot)
-    }
-
-    fn retracts_freely(&self, peer: u32) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.retracts_freely(peer))
     }
 
     fn recall(&self, peer: u32, slot: u32) -> Recall {
@@ -117,12 +105,8 @@ impl TupleQueue for MultiDevice {
         self.direct_to(peer).is_some_and(|(device, peer)| device.is_ready_to_receive(peer, key, sent))
     }
 
-    fn is_awaited(&self, peer: u32, key: &Key, last: u32, len: u64) -> bool {
-        self.direct_to(peer).is_some_and(|(device, peer)| device.is_awaited(peer, key, last, len))
-    }
-
-    fn copies_up_to(&self, peer: u32) -> usize {
-        self.direct_to(peer).map_or(0, |(device, peer)| device.copies_up_to(peer))
+    fn find_published(&self, peer: u32, key: &Key, last: u32, len: u64) -> Option<PublishedReceive> {
+        self.direct_to(peer).and_then(|(device, peer)| device.find_published(peer, key, last, len))
     }
 
     fn deliver(&self, peer: u32, key: &Key, last: u32, message: &Outgoing<'_>) -> Delivery {

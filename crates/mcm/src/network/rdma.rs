@@ -55,7 +55,7 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         registered: tern_settings::REGISTERED.get(),
         frequent: tern_settings::FREQUENT.get(),
         frequent_share: tern_settings::FREQUENT_SHARE.get() as u32,
-        explain: tern_settings::EXPLAIN.get(),
+        explain: tern_settings::EXPLAIN.get() == tern_settings::Explain::Choices,
         ..default
     })
 }

@@ -39,6 +39,14 @@ const NAMES: [(&str, Call); 33] = [
     ("win_create_dynamic", Call::Make),
 ];
 
+/// The name of the function of a call: "MPI_Reduce_scatter".
+pub(crate) fn name(call: Call) -> String {
+    let known = NAMES.iter().find(|&&(_, known)| known == call);
+    let mut name = known.map_or("collective", |(name, _)| name).to_owned();
+    name[..1].make_ascii_uppercase();
+    format!("MPI_{name}")
+}
+
 /// The call of an MPI function, if it is a collective that is no persistent one: "MPI_Gather", "MPI_Igather_c".
 pub(super) fn called(function: &str) -> Option<(Call, Way)> {
     let name = function.to_ascii_lowercase();

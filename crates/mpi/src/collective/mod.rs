@@ -1,7 +1,7 @@
 //! Collectives (MPI 5.0 chapter 6): how a call runs, and how it fails.
 
 pub(crate) mod args;
-mod called;
+pub(crate) mod called;
 pub mod calls;
 mod describe;
 pub(crate) mod fast;
@@ -19,6 +19,7 @@ use crate::objects::Comm;
 use crate::runtime::adi;
 use crate::scope::{Errhandler, InCharge};
 use crate::task;
+use crate::used;
 use plan::Plan;
 use std::rc::Rc;
 use tern_coll::lines::Mismatch;
@@ -31,6 +32,7 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
     if !comm.quick.get() {
         settle(comm, &plan.known());
     }
+    let explains = used::is_wanted().then(used::before);
     let Some(done) = plan.fast(adi(), &comm.peers) else {
         tern_counters::COLLECTIVE_MESSAGES.add(1);
         if check::is_on() {
@@ -42,11 +44,17 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
         let noted = lines.map(|lines| (lines, lines.note(adi(), &known)));
         let beside = noted.as_ref().map(|(lines, (turn, _))| (*lines, *turn));
         let schedule = plan.schedule(&comm.peers);
+        if explains.is_some() {
+            used::note_messages(comm, &known, schedule.algorithm());
+        }
         let ran = tern_coll::run_beside(adi(), &comm.peers, schedule, known.call, beside).map_err(failed);
         let agreed = noted.map_or(Ok(()), |(_, (_, agreed))| agreed);
         return ran.and(agreed.map_err(|mismatch| mismatched(comm, mismatch)));
     };
     tern_counters::COLLECTIVE_LINES.add(1);
+    if let Some(before) = explains {
+        used::note_fast(comm, &plan.known(), before);
+    }
     done.map_err(|mismatch| mismatched(comm, mismatch))
 }
 
@@ -66,7 +74,8 @@ pub(crate) fn settle(comm: &Comm, next: &Known) {
     if let Some(lines) = comm.peers.lines(adi()) {
         lines.settle(adi(), &comm.peers, next);
     }
-    comm.quick.set(comm.peers.refused.borrow().is_empty() && !comm.peers.selection.forces_any_messages());
+    let may = !comm.peers.selection.forces_any_messages() && !used::is_wanted();
+    comm.quick.set(may && comm.peers.refused.borrow().is_empty());
 }
 
 impl InCharge for Comm {

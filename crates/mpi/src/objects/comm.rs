@@ -89,7 +89,7 @@ impl Comm {
             id,
             rank,
             local,
-            quick: Cell::new(remote.is_none() && !peers.selection.forces_any_messages()),
+            quick: Cell::new(remote.is_none() && !peers.selection.forces_any_messages() && !crate::used::is_wanted()),
             remote,
             peers: Rc::new(peers),
             errhandler: RefCell::new(errhandler),

@@ -1,7 +1,9 @@
 //! Plans of sends, by made-up facts and costs.
 
 use super::*;
-use crate::facts::{Locate, Purpose};
+use crate::pair::Pair;
+use crate::step::PublishedReceive;
+use tern_settings::Mechanism;
 
 const EAGER: usize = 64 << 10;
 
@@ -21,11 +23,19 @@ impl Case {
     fn facts(&self) -> Facts {
         let Case { size, caller, pattern, standard, full, .. } = *self;
         let (direct_from, eager_limit, waiting_limit, zero_copy_from) = (8 << 10, EAGER, 8 * EAGER, 4096);
-        Facts { size, direct_from, eager_limit, waiting_limit, zero_copy_from, caller, pattern, standard, full }
-    }
-
-    fn place(&self) -> Aside {
-        Aside { source: self.source, offered: self.offered }
+        Facts {
+            size,
+            pair: Pair::default(),
+            irregular_blocks: None,
+            direct_from,
+            eager_limit,
+            waiting_limit,
+            zero_copy_from,
+            caller,
+            pattern,
+            standard,
+            full,
+        }
     }
 }
 
@@ -55,8 +65,8 @@ struct World {
     speculative: Option<bool>,
     /// What it is found out to lie in, and what is known until then.
     located: Source,
-    known: Option<Source>,
-    published: bool,
+    known: Source,
+    published: Option<PublishedReceive>,
     copies: bool,
     one_copy: bool,
     zero_copy: ZeroCopy,
@@ -65,6 +75,8 @@ struct World {
     segments: bool,
     asked: Vec<String>,
 }
+
+const PUBLISHED: Option<PublishedReceive> = Some(PublishedReceive { is_private: false, waits: true });
 
 /// A receiver that computes, and a machine on which nothing is worth trying.
 fn plain() -> World {
@@ -76,8 +88,8 @@ fn plain() -> World {
         packets: false,
         speculative: None,
         located: SHARED.source,
-        known: None,
-        published: false,
+        known: FACTS.source,
+        published: None,
         copies: false,
         one_copy: false,
         zero_copy: ZeroCopy::No,
@@ -91,93 +103,85 @@ impl World {
     fn note(&mut self, what: impl Into<String>) {
         self.asked.push(what.into());
     }
-}
 
-impl Locate for World {
-    fn speculate(&mut self) -> Option<bool> {
-        self.speculative
+    /// A pair of which all this is so.
+    fn pair(&self) -> Pair {
+        let asked = match (self.kernel, self.both) {
+            (_, true) => Mechanism::Auto,
+            (Likely::Yes, false) => Mechanism::Cma,
+            (_, false) => Mechanism::Mapped,
+        };
+        Pair {
+            publishes: true,
+            published_from: [usize::MAX, if self.one_copy { 0 } else { usize::MAX }],
+            kernel_from: if self.kernel == Likely::No { usize::MAX } else { 0 },
+            kernel_from_is_asked: self.kernel == Likely::Yes,
+            copies_up_to: if self.copies { usize::MAX } else { 0 },
+            asked,
+            ..Pair::default()
+        }
     }
 
-    fn take_speculative(&mut self) -> Source {
-        Source::Shared { dense: true, sure: self.speculative.expect("there is a speculative address") }
+    /// Takes a step.
+    fn take(&mut self, step: Step, known: &mut Known) {
+        match step {
+            Step::Speculate => known.speculative = Some(self.speculative),
+            Step::Locate(purpose) => {
+                self.note(format!("locate {purpose:?}"));
+                (known.source, known.located) = (self.located, true);
+            }
+            Step::LocateSegments => {
+                self.note("segments");
+                known.segments = Some(self.segments.then_some(Copied::InSegments));
+            }
+            Step::AskKernel => known.kernel = Some(true),
+            Step::LookPublished => {
+                self.note("receive");
+                known.published = Some(self.published);
+            }
+            Step::LookReady { predicts } => {
+                self.note(format!("readiness {predicts}"));
+                let seen = self.readiness == Readiness::Predicted && !predicts;
+                known.readiness = Some(if seen { Readiness::Seen } else { self.readiness });
+            }
+            Step::PeekReady => {
+                self.note("is ready");
+                known.ready = Some(self.readiness != Readiness::No);
+            }
+            Step::LookWaiting => known.waiting = Some(self.packets),
+            Step::Try(along, copied) => {
+                self.note(format!("try {along:?} {copied:?}"));
+                known.one_copy = Some((copied, self.once));
+            }
+            Step::AskZeroCopy => known.zero_copy = Some(self.zero_copy),
+            Step::TryLending(saves) => known.lends = Some(saves > 100),
+            Step::Go(_) => unreachable!("it is the last"),
+        }
     }
 
-    fn locate(&mut self, purpose: Purpose) {
-        self.note(format!("locate {purpose:?}"));
-        self.known = Some(self.located);
-    }
-
-    fn source(&mut self) -> Source {
-        self.known.unwrap_or(FACTS.source)
-    }
-}
-
-impl Look for World {
-    fn device_copies(&mut self) -> bool {
-        self.copies
-    }
-
-    fn suits_one_copy(&mut self) -> bool {
-        self.one_copy
-    }
-
-    fn finds_receive(&mut self) -> bool {
-        self.note("receive");
-        self.published
-    }
-
-    fn zero_copy(&mut self) -> ZeroCopy {
-        self.zero_copy
-    }
-
-    fn waits_for_zero_copy(&mut self, saves: u32) -> bool {
-        saves > 100
-    }
-
-    fn readiness(&mut self, predicts: bool) -> Readiness {
-        self.note(format!("readiness {predicts}"));
-        if self.readiness == Readiness::Predicted && !predicts { Readiness::Seen } else { self.readiness }
-    }
-
-    fn is_ready(&mut self) -> bool {
-        self.note("is ready");
-        self.readiness != Readiness::No
-    }
-
-    fn suits_kernel(&mut self) -> Likely {
-        self.note("kernel");
-        self.kernel
-    }
-
-    fn suits_both(&mut self) -> bool {
-        self.note("both");
-        self.both
-    }
-
-    fn tries(&mut self, along: Along, copied: Copied) -> bool {
-        self.note(format!("try {along:?} {copied:?}"));
-        self.once
-    }
-
-    fn takes_packets(&mut self) -> bool {
-        self.note("packets");
-        self.packets
-    }
-
-    fn irregular_blocks(&mut self) -> Option<u64> {
-        self.blocks
-    }
-
-    fn in_segments(&mut self) -> Option<Copied> {
-        self.note("segments");
-        self.segments.then_some(Copied::InSegments)
+    /// Takes all steps.
+    fn decide(&mut self, facts: Facts, mut known: Known, ask: fn(&Facts, &Known) -> Step) -> Decision {
+        let facts = Facts { pair: self.pair(), irregular_blocks: self.blocks, ..facts };
+        for _ in 0..8 {
+            match ask(&facts, &known) {
+                Step::Go(decision) => return decision,
+                step => self.take(step, &mut known),
+            }
+        }
+        panic!("no plan after eight steps: {known:?}");
     }
 }
 
 /// The plan, and what was asked for it.
 fn ask(case: &Case, world: &World) -> (SendPlan, Vec<String>) {
     let mut world = world.clone();
-    (aside(&case.facts(), &case.place(), &mut world), world.asked)
+    let aside = if case.offered { offered } else { aside };
+    (world.decide(case.facts(), Known::new(case.source), aside).plan, world.asked)
+}
+
+/// The next step of a message whose receiver has been seen to wait.
+fn offered(facts: &Facts, known: &Known) -> Step {
+    beside(facts, &Aside { source: known.source, offered: true }, known).map_or_else(|step| step, Step::Go)
 }
 
 fn plan(case: &Case, world: &World) -> SendPlan {
@@ -287,7 +291,7 @@ fn whether_the_kernel_copies_is_tried_where_it_is_close() {
     let packets = World { once: false, ..close };
     assert_eq!(plan(&FACTS, &packets), PACKETS, "private memory leaves no choice that the receiver is told of");
     let (_, asked) = ask(&Case { caller: Caller::Call, ..FACTS }, &packets);
-    assert_eq!(asked, ["kernel", "try Call ByKernel"]);
+    assert_eq!(asked, ["try Call ByKernel"]);
     let exchange = Case { pattern: Pattern::Exchange, ..LONG };
     assert_eq!(plan(&exchange, &packets), SendPlan::RndvPackets, "what is tried is not left to the receiver");
 }
@@ -295,7 +299,8 @@ fn whether_the_kernel_copies_is_tried_where_it_is_close() {
 /// The plan from the start, and what was asked for it.
 fn start(case: &Case, world: &World) -> (SendPlan, Vec<String>) {
     let mut world = world.clone();
-    (send(&case.facts(), &mut world), world.asked)
+    let known = Known::new(world.known);
+    (world.decide(case.facts(), known, send).plan, world.asked)
 }
 
 #[test]
@@ -316,7 +321,7 @@ fn a_short_message_passes_by_one_comparison() {
 
 #[test]
 fn a_published_receive_is_delivered_into() {
-    let published = World { published: true, ..plain() };
+    let published = World { published: PUBLISHED, ..plain() };
     let (plan, asked) = start(&FACTS, &published);
     assert_eq!(plan, SendPlan::Deliver(CopyMode::ByDevice));
     assert_eq!(asked[..2], ["locate Awaited", "receive"], "where it lies is asked first");
@@ -334,7 +339,7 @@ fn a_published_receive_is_delivered_into() {
 
 #[test]
 fn the_copy_into_a_published_receive_is_the_one_that_proved_quicker() {
-    let world = World { published: true, both: true, ..plain() };
+    let world = World { published: PUBLISHED, both: true, ..plain() };
     for (once, mode) in [(true, CopyMode::Single), (false, CopyMode::Packets)] {
         assert_eq!(start(&FACTS, &World { once, ..world.clone() }).0, SendPlan::Deliver(mode));
     }
@@ -372,11 +377,15 @@ fn a_network_takes_a_message_from_where_it_lies_if_that_pays() {
 #[test]
 fn an_irregular_message_of_long_blocks_is_a_region_of_segments() {
     let irregular = Case { size: 256 << 10, source: Source::Opaque, ..FACTS };
-    let world = World { located: Source::Opaque, known: Some(Source::Opaque), blocks: Some(64), ..plain() };
+    let world = World { located: Source::Opaque, known: Source::Opaque, blocks: Some(64), ..plain() };
     let region = (SendPlan::RndvSegments, vec!["segments".to_owned(), "try Alone InSegments".to_owned()]);
     assert_eq!(start(&irregular, &world), region);
     assert_eq!(start(&Case { standard: false, ..irregular }, &world), region);
-    assert_eq!(start(&irregular, &World { published: true, ..world.clone() }), region, "a published receive is no way");
+    assert_eq!(
+        start(&irregular, &World { published: PUBLISHED, ..world.clone() }),
+        region,
+        "a published receive is no way"
+    );
     let exchange = Case { pattern: Pattern::Exchange, ..irregular };
     assert_eq!(start(&exchange, &world).1[1], "try Exchange InSegments");
     let others = |case: &Case, world: &World| {
