@@ -1,7 +1,8 @@
 #!/bin/bash
 # Strangers at every socket on which a job listens: random bytes, and first messages of another job, as they were or
 # changed. The job must end with the right answer. Skipped, aloud, where no network namespace can be made.
-# Then another user beside agents and keepers that start (strangers/start.sh), and at the ports of ranks (strangers/ports.sh).
+# Another user is at each abstract Unix socket of such a job, too. Then another user beside agents and keepers that start
+# (strangers/start.sh), at the ports of ranks (strangers/ports.sh), and between ranks (strangers/ranks.sh).
 # Usage: tests/strangers-test.sh PREFIX [COUNT]
 #   COUNT   random messages, and changed ones, for each socket [300]
 set -eu
@@ -20,6 +21,7 @@ if [ -z "${TERN_TEST_APART:-}" ]; then
     TERN_TEST_APART=1 unshare --net "$0" "$prefix" "$count" || code=1
     "$here/strangers/start.sh" "$prefix" || code=1
     "$here/strangers/ports.sh" "$prefix" || code=1
+    "$here/strangers/ranks.sh" "$prefix" || code=1
     exit $code
 fi
 work=$(mktemp -d)
@@ -55,6 +57,13 @@ attack() {
         fail "$name: the attack could not be made"
     fi
     sed 's/^/     /' "$work/attack"
+    code=0
+    python3 "$here/strangers/attack.py" other "$work/messages" > "$work/other" 2>&1 || code=$?
+    case $code in
+    0) ok "$name: $(cat "$work/other")" ;;
+    77) skip "$name: another user at its Unix sockets" "$(cat "$work/other")" ;;
+    *) fail "$name: another user at its Unix sockets" "$(tail -n 1 "$work/other")" ;;
+    esac
     : > "$work/stop"
     code=0
     wait $job || code=$?
