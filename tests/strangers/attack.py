@@ -5,6 +5,8 @@ Usage: attack.py record FILE COMMAND...    runs the command, and keeps the first
        attack.py other FILE                is another user at each abstract Unix socket that listens: says nothing, says nonsense, and
                                            says whole first messages; exit code 77 where it cannot become somebody else
 
+       attack.py hold NAME                 is another user who has the abstract Unix socket of that name, and answers all with nonsense
+
 Both see all sockets of this network namespace, and are to run in one of the job's own.
 """
 
@@ -218,9 +220,31 @@ def other(path):
     return 1 if worst or not targets else 0
 
 
+def hold(name):
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(b"\0" + name.encode())
+    listener.listen(10)
+    print("ready", flush=True)
+    while True:
+        caller, _ = listener.accept()
+        caller.settimeout(5)
+        try:
+            caller.send(b"tcp:10.0.0.1:1/" + b"0" * 32)
+            if said := caller.recv(4096):
+                print("told", said, flush=True)
+        except OSError:
+            pass
+        caller.close()
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "record":
         sys.exit(record(sys.argv[2], sys.argv[3:]))
+    if sys.argv[1] == "hold":
+        hold(sys.argv[2])
     if sys.argv[1] == "other":
         sys.exit(other(sys.argv[2]))
     sys.exit(attack(sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))
