@@ -2,11 +2,16 @@
 
 Usage: attack.py record FILE COMMAND...    runs the command, and keeps the first bytes of each connection, if any, in FILE
        attack.py attack FILE COUNT SEED    sends COUNT random and COUNT changed messages to each socket that listens
+       attack.py other FILE                is another user at each abstract Unix socket that listens: says nothing, says nonsense, and
+                                           says whole first messages; exit code 77 where it cannot become somebody else
+
+       attack.py hold NAME                 is another user who has the abstract Unix socket of that name, and answers all with nonsense
 
 Both see all sockets of this network namespace, and are to run in one of the job's own.
 """
 
 import json
+import os
 import random
 import resource
 import socket
@@ -14,6 +19,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 # Bytes of a connection that are kept.
 FIRST = 512
@@ -165,7 +171,80 @@ def attack(path, count, seed):
     return 0 if targets and results.get("sent", 0) else 1
 
 
+# What a socket that asks for a proof says to everybody who begins as a caller does.
+CHALLENGE = 48
+
+
+def answer(target, body):
+    """Bytes that come in answer until the connection has ended; an error if that takes too long."""
+    family, kind, address = target
+    stranger = socket.socket(family, kind)
+    stranger.settimeout(30)
+    heard = 0
+    try:
+        stranger.connect(address)
+        if body:
+            stranger.send(body)
+        while more := stranger.recv(4096):
+            heard += len(more)
+    except TimeoutError:
+        return "the connection is held"
+    except OSError:
+        pass
+    finally:
+        stranger.close()
+    return heard
+
+
+def other(path):
+    messages = [bytes.fromhex(body) for body in json.load(open(path))] if os.path.exists(path) else []
+    targets = [target for target in listening() if target[0] == socket.AF_UNIX]
+    if os.geteuid() != 0:
+        print("this user cannot become another one")
+        return 77
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    dice = random.Random(1)
+    words = [b"", dice.randbytes(200)] + [body for body in messages if len(body) >= 100][:50]
+    worst = []
+    for target in targets:
+        # The kernel tells who it is at all others, and they say nothing to him.
+        most = CHALLENGE if target[2].startswith(b"\0tern-hca-") else 0
+        begun = time.monotonic()
+        answers = [answer(target, body) for body in words]
+        worst += [(target[2], one) for one in answers if not isinstance(one, int) or one > most]
+        if most == 0 and time.monotonic() - begun > 20:
+            worst.append((target[2], "a connection of another user is kept for long"))
+    print(f"{len(targets)} abstract Unix sockets, {len(words)} tries at each by another user: {worst or 'refused'}")
+    return 1 if worst or not targets else 0
+
+
+def hold(name):
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(b"\0" + name.encode())
+    listener.listen(10)
+    print("ready", flush=True)
+    while True:
+        caller, _ = listener.accept()
+        caller.settimeout(5)
+        try:
+            caller.send(b"tcp:10.0.0.1:1/" + b"0" * 32)
+            if said := caller.recv(4096):
+                print("told", said, flush=True)
+        except OSError:
+            pass
+        caller.close()
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "record":
         sys.exit(record(sys.argv[2], sys.argv[3:]))
+    if sys.argv[1] == "hold":
+        hold(sys.argv[2])
+    if sys.argv[1] == "other":
+        sys.exit(other(sys.argv[2]))
     sys.exit(attack(sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))

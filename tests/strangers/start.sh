@@ -33,13 +33,16 @@ hydra() {
     timeout --kill-after=5 60 "$work/shell" "$c" mpiexec.hydra -launcher rsh -launcher-exec "$work/rsh" -localhost "$net.4" -hosts "$c,$b" -n 2 "$@"
 }
 
+# What runs.
+program=$work/hello
 # beside MODE LAUNCHER: a job while a stranger serves callers so.
 beside() {
     # Splitting at blanks is meant.
     # shellcheck disable=SC2086
     stranger "$both" $port "$net.4" "$work/kept" $1
     went=0
-    "$2" "$work/hello" || went=$?
+    # shellcheck disable=SC2086
+    rm -f "$work/now" && "$2" $program || went=$?
     away
     return $went
 }
@@ -77,6 +80,49 @@ check "a change in the length of the orders" 0 "lost the connection to mpiexec" 
 check "a change in the orders" 0 "lost the connection to mpiexec" meddled "change down 300 1" tern
 check "a change in what the agent says" 0 "the connection to host $b is lost" meddled "change up 75 1" tern
 check "a cut in the orders" 0 "lost the connection to mpiexec" meddled "cut down 300" tern
+
+# One record of the channel is altered while processes are spawned on the host of the agent: the order goes down, that they are
+# started and where they are found goes up.
+cat > "$work/spawn.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+// spawn NOW HOST: makes the file, and starts one process there.
+int main(int argc, char **argv)
+{
+    MPI_Comm parent, others;
+    MPI_Info info;
+    int rank, one = 1, sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (!rank) fclose(fopen(argv[1], "w"));
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "host", argv[2]);
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 1, info, 0, MPI_COMM_SELF, &others, MPI_ERRCODES_IGNORE);
+        MPI_Info_free(&info);
+    } else {
+        others = parent;
+    }
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, others);
+    if (parent == MPI_COMM_NULL && !rank) printf("sum %d\n", sum);
+    MPI_Comm_disconnect(&others);
+    MPI_Finalize();
+    return 0;
+}
+END
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/spawn" "$work/spawn.c"
+program="$work/spawn $work/now $b"
+check "records pass while processes are spawned" 0 "^sum 1" between "record up pass /nowhere" tern
+for how in flip repeat; do
+    check "an order to spawn: $how" 0 "the connection to host $b is lost" meddled "record down $how $work/now" tern
+done
+for how in flip repeat drop swap; do
+    check "what an agent says of processes that it spawns: $how" 0 "the connection to host $b is lost" \
+        meddled "record up $how $work/now" tern
+done
+program=$work/hello
 
 # What the agent of this job, and of an earlier one, has said is said once more while the job runs.
 repeat() {

@@ -2,6 +2,12 @@
 //!
 //! Bytes at random seldom get past the first field of a format. Valid bytes with a few changes do. A test asks for [`Change`]s
 //! at random, applies them by [`damage`], and has the result read: that must neither panic nor take much memory.
+//!
+//! [`Relay`] is somebody in the middle of connections, and [`say`] one who says what he has heard there.
+
+mod middle;
+
+pub use middle::{Flip, Heard, Relay, Stream, between, say};
 
 /// What happens to bytes: what it is, where, and with which byte. Any values are good.
 pub type Change = (u8, u16, u8);

@@ -33,9 +33,16 @@ impl QueuePair {
         made_by!(&self.made, it => it.number())
     }
 
-    /// What the peer needs to connect to it: a few dozen bytes, which only this crate understands.
+    /// What the peer needs to connect to it: a few dozen bytes, which only this crate understands. They may hold the secret by
+    /// which this process is called: only processes of the job are to see them.
     pub fn address(&self) -> Vec<u8> {
         made_by!(&self.made, it => it.address())
+    }
+
+    /// The same without a secret. It is enough for a peer that has connected another queue pair to this HCA, or reached a queue
+    /// of it.
+    pub fn open_address(&self) -> Vec<u8> {
+        made_by!(&self.made, it => it.open_address())
     }
 
     /// What it was made with, or more.

@@ -22,7 +22,9 @@ struct Other {
     said: Vec<u8>,
 }
 
-const SAID: usize = 40 + 16;
+/// Bytes of an address.
+const ADDRESS: usize = 64;
+const SAID: usize = ADDRESS + 16;
 
 impl Other {
     fn start(me: &Side, role: &str) -> Other {
@@ -45,13 +47,13 @@ impl Other {
         let mut said = vec![0; SAID];
         child.stderr.as_mut().expect("piped").read_exact(&mut said).expect("what it says");
         child.stdin.as_mut().expect("piped").write_all(&me.pair.address()).expect("it listens");
-        me.pair.connect(&said[..40], &Connection::default()).expect("connected");
+        me.pair.connect(&said[..ADDRESS], &Connection::default()).expect("connected");
         Other { child, said }
     }
 
     fn memory(&self) -> Remote {
         let word = |at: usize| u64::from_le_bytes(self.said[at..at + 8].try_into().expect("eight bytes"));
-        Remote { address: word(40), key: word(48) as u32 }
+        Remote { address: word(ADDRESS), key: word(ADDRESS + 8) as u32 }
     }
 }
 
@@ -68,7 +70,7 @@ fn the_other_end() {
     let key = u64::from(memory.region.remote_key());
     let said = [&me.pair.address()[..], &memory.region.address().to_le_bytes(), &key.to_le_bytes()].concat();
     std::io::stderr().write_all(&said).expect("a parent");
-    let mut peer = vec![0; 40];
+    let mut peer = vec![0; ADDRESS];
     std::io::stdin().read_exact(&mut peer).expect("a parent");
     me.pair.connect(&peer, &Connection::default()).expect("connected");
     match role.as_str() {

@@ -4,7 +4,7 @@
 use crate::proof::{Keys, Session, Token};
 use crate::shake::{PROOF_TIME, Shake, Stage, Step};
 use crate::socket::{connect, prepare};
-use rustix::event::PollFd;
+use rustix::event::{PollFd, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::io::Result;
@@ -58,6 +58,14 @@ impl Knock {
         Ok(Knock { shake, keys: keys(CALLER, secret), number: Some(number) })
     }
 
+    /// Knocks on a socket that is connected, or about to be, as caller `number`; the other side has that time for its part. The
+    /// socket may be one that blocks: no step waits.
+    pub fn over(socket: OwnedFd, secret: Token, number: u32, time: Duration) -> Knock {
+        let mut shake = Shake::new(socket, Stage::Connecting(number), time);
+        shake.wait_for_answer(time);
+        Knock { shake, keys: keys(CALLER, secret), number: Some(number) }
+    }
+
     /// Somebody has knocked. It has some seconds to prove that it knows the secret.
     pub fn of_caller(socket: OwnedFd, secret: Token, silence: Duration) -> Knock {
         let _ = prepare(&socket, silence);
@@ -103,9 +111,38 @@ impl Knock {
         }
     }
 
+    /// Goes on until both sides have proven themselves.
+    ///
+    /// Errors: as for [`Knock::step`].
+    pub fn wait(mut self) -> Result<Proven> {
+        while self.step()? != Progress::Proven {
+            let (fd, until) = self.waits_for();
+            let time = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
+            let timeout = Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() };
+            // An error is a signal: the next step tells.
+            let _ = poll(&mut [fd], Some(&timeout));
+        }
+        self.into_proven().ok_or_else(|| Errno::ACCESS.into())
+    }
+
+    /// Whether the next step has something to do.
+    pub fn is_ready(&self) -> bool {
+        self.shake.is_ready()
+    }
+
     /// Whether there is a connection: somebody answers, whoever it is.
     pub fn is_answered(&self) -> bool {
         !matches!(self.shake.stage, Stage::Connecting(_))
+    }
+
+    /// The socket that the two sides speak on.
+    pub fn socket(&self) -> &OwnedFd {
+        &self.shake.socket
+    }
+
+    /// Until when the other side has to have done its part.
+    pub fn until(&self) -> Instant {
+        self.shake.until
     }
 
     /// Where a caller is.

@@ -22,7 +22,7 @@ mod socket;
 pub use crowd::gives_way;
 pub use door::Door;
 pub use knock::{Knock, Progress, Proven};
-pub use proof::{Hello, Keys, Nonce, Session, Stranger, Token};
+pub use proof::{Hello, Keys, Nonce, Session, Stranger, Token, derive};
 pub use seal::{Sealer, TAG};
 pub use shake::{End, PROOF_TIME, Shake, Stage, Step};
 pub use socket::{connect, prepare};

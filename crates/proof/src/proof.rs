@@ -52,6 +52,15 @@ pub struct Session {
     pub receives: [u8; 32],
 }
 
+/// What whoever knows the secret can tell of `about`, and nobody else. What is told for one `purpose` says nothing of another.
+pub fn derive(secret: &Token, purpose: &[u8], about: &[u8]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("a key may have any length");
+    mac.update(&(purpose.len() as u64).to_le_bytes());
+    mac.update(purpose);
+    mac.update(about);
+    mac.finalize().into_bytes().into()
+}
+
 impl Keys {
     fn mac(&self, purpose: Purpose, hello: &Hello, challenge: &Nonce) -> Hmac<Sha256> {
         let key = [self.tokens[hello.from as usize], self.tokens[hello.to as usize]].concat();
@@ -192,6 +201,16 @@ mod tests {
         assert_eq!(caller.prove(&caller.hello(1, 0, [6; 16]), &challenge), Err(Stranger));
         // Of another connection of the pair.
         assert_eq!(called.check(&caller.hello(1, 1, [4; 16]), &[5; 16], &proof), Err(Stranger));
+    }
+
+    #[test]
+    fn what_is_derived_differs_by_secret_purpose_and_subject() {
+        let one = derive(&[1; 32], b"name", b"x");
+        assert_eq!(derive(&[1; 32], b"name", b"x"), one);
+        for other in [derive(&[2; 32], b"name", b"x"), derive(&[1; 32], b"namex", b""), derive(&[1; 32], b"name", b"y")]
+        {
+            assert_ne!(other, one);
+        }
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub struct Shake {
     pub until: Instant,
     /// Where a caller is.
     pub source: Option<IpAddr>,
+    /// Of a call: how long the called side may take to answer.
+    answer: Duration,
     /// Of a call: it says its own proof only when it is told to go on, for it may be one of several calls of one peer.
     holds: bool,
 }
@@ -85,7 +87,13 @@ impl From<crate::proof::Stranger> for End {
 impl Shake {
     pub fn new(socket: OwnedFd, stage: Stage, time: Duration) -> Shake {
         let source = if matches!(stage, Stage::Hello) { source(&socket) } else { None };
-        Shake { socket, stage, read: Vec::new(), until: Instant::now() + time, source, holds: false }
+        let until = Instant::now() + time;
+        Shake { socket, stage, read: Vec::new(), until, source, answer: PROOF_TIME, holds: false }
+    }
+
+    /// Has a call wait so long for the called side to prove itself, in place of [`PROOF_TIME`].
+    pub fn wait_for_answer(&mut self, time: Duration) {
+        self.answer = time;
     }
 
     /// Has a call wait for [`Shake::go_on`] once the called side has proven itself.
@@ -164,7 +172,7 @@ impl Shake {
                 let hello = keys.hello(peer, wire, random().map_err(|_| Errno::IO)?);
                 match self.say(&hello.encode()) {
                     // The kernel over there has answered; the process may be busy.
-                    Ok(()) => (self.stage, self.until) = (Stage::Greeted(hello), Instant::now() + PROOF_TIME),
+                    Ok(()) => (self.stage, self.until) = (Stage::Greeted(hello), Instant::now() + self.answer),
                     // Not connected yet.
                     Err(Errno::AGAIN | Errno::NOTCONN) => {}
                     Err(error) => return Err(error.into()),

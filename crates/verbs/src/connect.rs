@@ -1,11 +1,13 @@
 //! How queue pairs are connected when two processes first need each other.
 //!
 //! Each process listens on a socket, whose address all processes know. Who first sends to a peer calls it there and
-//! waits for the answer, which a thread of the peer gives: its program need not be in the library. What is said and
+//! waits for the answer, which a thread of the peer gives: its program need not be in the library. Both sides prove first that they
+//! know the secret of the process that is called, and what they say then nobody else can read or change. What is said and
 //! who wins when both call is the state machine in [`crate::handshake`]. The socket stays open as long as the
 //! connection: its end tells that a process is gone, which an idle queue pair would not.
 
 mod end;
+mod line;
 mod thread;
 mod words;
 
@@ -13,9 +15,10 @@ use crate::fabric::Fabric;
 use crate::handshake::{Answer, Event, State};
 use crate::transport::Sending;
 use end::End;
+use line::Line;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -23,6 +26,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tern_hca::Connection;
 use tern_hca::descriptors::{self, Reserve};
+use tern_node::random;
+use tern_proof::{Knock, Token};
 use tern_threads::{Condvar, Mutex, Thread};
 use words::{Hello, Word};
 
@@ -78,8 +83,8 @@ impl Peer {
 /// What the thread and the device share.
 struct Shared {
     me: u32,
-    /// Tells this process from others that had its address before.
-    token: u64,
+    /// The secret of this process.
+    token: Token,
     node: u32,
     fabric: Fabric,
     terms: Terms,
@@ -87,8 +92,8 @@ struct Shared {
     peers: Mutex<HashMap<u32, Peer>>,
     /// A state has changed.
     changed: Condvar,
-    /// Sockets that the thread shall watch, and the peers at their other ends.
-    watched: Mutex<Vec<(TcpStream, u32)>>,
+    /// Lines that the thread shall watch, and the peers at their other ends.
+    watched: Mutex<Vec<(Line, u32)>>,
     /// Peers whose sockets the thread shall close.
     abandoned: Mutex<Vec<u32>>,
     /// Peers that were lost, until the device takes notice.
@@ -122,7 +127,7 @@ impl Connections {
     ) -> io::Result<Connections> {
         let listener = TcpListener::bind((host, 0))?;
         let (port, transport) = (listener.local_addr()?.port(), fabric.transport());
-        let address = Address { host, port, token: words::token(), node, transport };
+        let address = Address { host, port, token: random()?, node, transport };
         let shared = Arc::new(Shared {
             me,
             token: address.token,
@@ -180,36 +185,43 @@ impl Connections {
         let failed = |what: &str, error: io::Error| format!("{what} {at}: {error}");
         let shared = &self.shared;
         let pair = shared.own_end(peer).ok_or("it has no queue pair")?;
-        let (from, node, terms) = (shared.me, shared.node, shared.terms);
-        let hello = Hello { token: address.token, from, to: peer, node, terms, pair };
+        let hello = Word::Hello(Hello { node: shared.node, terms: shared.terms, pair });
         let call = || TcpStream::connect_timeout(&at, self.patience);
-        let mut socket = match descriptors::obtain(call) {
+        let socket = match descriptors::obtain(call) {
             Ok(socket) => socket,
             Err(error) if descriptors::is_shortage(&error) => {
                 let why = descriptors::shortage().unwrap_or_default();
                 // The peer may wait for this process.
-                if let Ok(mut socket) = shared.reserve.give_way(call) {
-                    let _ =
-                        socket.write_all(&[Word::Hello(hello).encode(), Word::Refused(why.clone()).encode()].concat());
+                if let Ok(socket) = shared.reserve.give_way(call) {
+                    let met = self.meet(socket, address);
+                    let _ = met.and_then(|mut line| line.say(&[hello, Word::Refused(why.clone())]));
                 }
                 shared.reserve.refill();
                 return Err(why);
             }
             Err(error) => return Err(failed("it cannot be reached at", error)),
         };
-        let _ = socket.set_nodelay(true);
-        let talk = |socket: &mut TcpStream| -> io::Result<Word> {
-            socket.set_read_timeout(Some(self.patience))?;
-            socket.write_all(&Word::Hello(hello).encode())?;
-            words::read(socket)
+        let mut line = self.meet(socket, address).map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => format!("somebody else answers at {at}, who does not know its secret"),
+            _ => failed("it does not answer at", error),
+        })?;
+        let talk = |line: &mut Line| -> io::Result<Word> {
+            line.say(&[hello])?;
+            line.wait(self.patience)
         };
-        let answer = talk(&mut socket).map_err(|error| failed("it does not answer at", error))?;
+        let answer = talk(&mut line).map_err(|error| failed("it does not answer at", error))?;
         if shared.hear(peer, &answer)? == Answer::Ready {
-            socket.write_all(&Word::Ready.encode()).map_err(|error| failed("it has gone at", error))?;
-            shared.watched.lock().push((socket, peer));
+            line.say(&[Word::Ready]).map_err(|error| failed("it has gone at", error))?;
+            shared.watched.lock().push((line, peer));
             shared.wake();
         }
         Ok(())
+    }
+
+    /// Both sides of a connection prove themselves.
+    fn meet(&self, socket: TcpStream, address: &Address) -> io::Result<Line> {
+        let _ = socket.set_nodelay(true);
+        Line::new(Knock::over(socket.into(), address.token, self.shared.me, self.patience).wait()?)
     }
 
     /// Waits until the connection to a peer can be used.
@@ -419,12 +431,4 @@ pub fn ring(descriptor: &OwnedFd) {
 /// Makes it unreadable.
 pub fn quiet(descriptor: &OwnedFd) {
     let _ = rustix::io::read(descriptor, &mut [0; 8]);
-}
-
-/// Reads what there is of a socket, once.
-fn read_some(socket: &mut TcpStream, into: &mut Vec<u8>) -> io::Result<usize> {
-    let mut bytes = [0; 1024];
-    let len = socket.read(&mut bytes)?;
-    into.extend_from_slice(&bytes[..len]);
-    Ok(len)
 }

@@ -228,7 +228,11 @@ impl Ports {
             let mut peers = self.peers.borrow_mut();
             let it = peers.get_mut(&peer).expect("made before");
             it.greeted = true;
-            Word { connected, addresses: it.rails.iter().map(|rail| rail.pair.address()).collect(), ..Word::default() }
+            Word {
+                connected,
+                addresses: it.rails.iter().map(|rail| rail.pair.open_address()).collect(),
+                ..Word::default()
+            }
         };
         self.tell_ports(channels, peer, word);
     }

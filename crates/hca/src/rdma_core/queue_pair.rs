@@ -118,6 +118,11 @@ impl QueuePair {
         Address::of(&self.context.port, self.number, self.first_packet).to_bytes().to_vec()
     }
 
+    /// There is no secret in it.
+    pub fn open_address(&self) -> Vec<u8> {
+        self.address()
+    }
+
     pub fn limits(&self) -> Limits {
         self.limits
     }

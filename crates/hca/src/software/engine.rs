@@ -53,6 +53,8 @@ pub enum Tag {
     Datagrams(u32),
     Stranger(u32),
     Pair(u32),
+    /// A connection that a queue pair makes, until the peer has proven itself.
+    Calling(u32),
 }
 
 impl Tag {
@@ -64,6 +66,7 @@ impl Tag {
             Tag::Stranger(number) => (3, number),
             Tag::Pair(number) => (4, number),
             Tag::NearListener(number) => (5, number),
+            Tag::Calling(number) => (6, number),
         };
         EventData::new_u64(kind << 32 | u64::from(number))
     }
@@ -76,6 +79,7 @@ impl Tag {
             3 => Tag::Stranger(number),
             4 => Tag::Pair(number),
             5 => Tag::NearListener(number),
+            6 => Tag::Calling(number),
             _ => Tag::Wake,
         }
     }
@@ -278,17 +282,11 @@ impl Engine {
         self.hcas.read().get(&number)?.upgrade()
     }
 
-    /// The HCA with that token.
-    pub fn hca_with(&self, token: u64) -> Option<Arc<Shared>> {
-        let hcas: Vec<Arc<Shared>> = self.hcas.read().values().filter_map(Weak::upgrade).collect();
-        hcas.into_iter().find(|hca| hca.token == token)
-    }
-
     /// Watches a descriptor, which is closed when it is no longer to be watched. Events of queue pairs and listeners come
     /// with each change: what cannot be taken now is no event again and again.
     pub fn watch(&self, descriptor: impl AsFd, tag: Tag) -> Result<()> {
         let flags = match tag {
-            Tag::Pair(_) => EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET,
+            Tag::Pair(_) | Tag::Calling(_) => EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET,
             Tag::Listener(_) | Tag::NearListener(_) => EventFlags::IN | EventFlags::ET,
             _ => EventFlags::IN,
         };
@@ -296,7 +294,7 @@ impl Engine {
             .map_err(|error| Error::Resources(format!("epoll takes no further descriptor: {error}")))
     }
 
-    /// Gives a stranger's socket, which is watched already, to a queue pair.
+    /// Gives a socket that is watched already to a queue pair: that of a stranger, or of a call.
     pub fn hand_over(&self, descriptor: impl AsFd, tag: Tag) -> Result<()> {
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         epoll::modify(&self.epoll, descriptor, tag.to_data(), flags)
@@ -347,6 +345,7 @@ impl Engine {
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut nap = FIRST_NAP;
         while !self.stopping.load(Ordering::SeqCst) {
+            self.strangers.expire();
             let last = self.looked.load(Ordering::Relaxed);
             if now().saturating_sub(last) < LATELY && self.armed.load(Ordering::SeqCst) == 0 {
                 self.sleep(nap);
@@ -368,7 +367,7 @@ impl Engine {
 
     /// Waits for the next event or timer, and does what is due.
     fn watch_until_next(&self, polls: u64) {
-        let timer = self.next_timer.load(Ordering::SeqCst);
+        let timer = self.next_timer.load(Ordering::SeqCst).min(self.strangers.until());
         self.polls_then.store(polls, Ordering::Relaxed);
         self.watch.begin(timer);
         self.near.read().iter().for_each(|pair| pair.sleep());
@@ -390,7 +389,7 @@ impl Engine {
     }
 
     /// Wakes the engine's thread if it watches, and longer than until `time`.
-    fn rouse_if_later_than(&self, time: u64) {
+    pub(super) fn rouse_if_later_than(&self, time: u64) {
         if self.watch.is_longer_than(time) {
             self.rouse();
         }

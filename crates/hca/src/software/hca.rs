@@ -1,6 +1,6 @@
 //! The software HCA as an object, and what all its objects share.
 
-use super::address::{Address, machine, random};
+use super::address::{self, Address, machine};
 use super::clock::now;
 use super::completion::{CompletionChannel, CompletionQueue};
 use super::datagrams::{Boxes, Datagrams};
@@ -12,13 +12,15 @@ use super::regions::SEGMENTS;
 use crate::link::pass;
 use crate::{Atomics, Capabilities, Error, Event, Faults, Limits, Link, Options, ReceiveLimits, Result};
 use rustix::event::{EventfdFlags, eventfd};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt};
-use std::collections::VecDeque;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with};
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use tern_node::random;
+use tern_proof::Token;
 use tern_threads::{Mutex, RwLock};
 
 /// Inline bytes unless the link model says otherwise.
@@ -32,14 +34,18 @@ const DEPTH: u32 = 32 << 10;
 pub struct Shared {
     engine: Arc<Engine>,
     number: u32,
-    pub token: u64,
+    /// The secret of this HCA.
+    pub token: Token,
+    /// As [`Address::name`].
+    pub name: u64,
+    /// The secrets of HCAs whose addresses have been seen, by their names.
+    known: Mutex<HashMap<u64, Token>>,
     pub ip: IpAddr,
     listener: OwnedFd,
     /// Where processes of this machine call, if they can.
     near: Option<OwnedFd>,
     port: u16,
     pub boxes: Boxes,
-    pub datagram_port: u16,
     pub capabilities: Capabilities,
     pub link: Link,
     /// Until when the link of each port is busy with what was sent.
@@ -70,6 +76,11 @@ impl Shared {
         &self.engine
     }
 
+    /// As the engine knows it.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
     pub fn listener(&self) -> &OwnedFd {
         &self.listener
     }
@@ -93,7 +104,19 @@ impl Shared {
 
     /// The address of a queue pair, or with another port that of a box.
     pub fn address(&self, port: u16, number: u32) -> Address {
-        Address { socket: SocketAddr::new(self.ip, port), token: self.token, machine: machine(), number }
+        let socket = SocketAddr::new(self.ip, port);
+        Address { socket, name: self.name, token: Some(self.token), machine: machine(), number }
+    }
+
+    /// Reads an address; the secret that one has is kept for those that have the name alone.
+    pub fn read_address(&self, bytes: &[u8]) -> Result<Address> {
+        let mut address = Address::decode(bytes)?;
+        let mut known = self.known.lock();
+        match address.token {
+            Some(token) => drop(known.insert(address.name, token)),
+            None => address.token = known.get(&address.name).copied(),
+        }
+        Ok(address)
     }
 
     pub fn pair_address(&self, number: u32) -> Address {
@@ -178,24 +201,24 @@ impl Hca {
         };
         let (listener, port) = bound(ip, SocketType::STREAM)?;
         listen(&listener, 4096).map_err(|error| Error::System(format!("nobody can listen at {ip}: {error}")))?;
-        let (datagrams, datagram_port) = bound(ip, SocketType::DGRAM)?;
-        // Everybody may call at once when a job begins; the kernel gives what it allows.
-        let _ = sockopt::set_socket_recv_buffer_size(&datagrams, 4 << 20);
         let event = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|error| Error::Resources(format!("no descriptor for events: {error}")))?;
         let number = engine.number();
-        let token = random();
-        let near = if options.faults.tcp { None } else { near::listener(token).ok() };
+        let token =
+            random().map_err(|error| Error::System(format!("no random bytes for the software HCA: {error}")))?;
+        let name = address::name(&token);
+        let near = if options.faults.tcp { None } else { near::listener(name).ok() };
         let shared = Arc::new(Shared {
             engine: engine.clone(),
             number,
             token,
+            name,
+            known: Mutex::new(HashMap::from([(name, token)])),
             ip,
             listener,
             near,
             port,
-            boxes: Boxes::new(datagrams),
-            datagram_port,
+            boxes: Boxes::default(),
             capabilities: capabilities(&options.link, &options.faults),
             link: options.link,
             busy: Default::default(),
@@ -207,13 +230,10 @@ impl Hca {
             xrc: Mutex::default(),
         });
         engine.add_hca(number, &shared);
-        let watched = engine
-            .watch(&shared.listener, Tag::Listener(number))
-            .and_then(|()| engine.watch(&shared.boxes.socket, Tag::Datagrams(number)))
-            .and_then(|()| match &shared.near {
-                Some(near) => engine.watch(near, Tag::NearListener(number)),
-                None => Ok(()),
-            });
+        let watched = engine.watch(&shared.listener, Tag::Listener(number)).and_then(|()| match &shared.near {
+            Some(near) => engine.watch(near, Tag::NearListener(number)),
+            None => Ok(()),
+        });
         match watched {
             Ok(()) => Ok(Hca(shared)),
             Err(error) => {
@@ -253,7 +273,7 @@ impl Hca {
 
     pub fn datagrams(&self, channel: Option<&CompletionChannel>) -> Result<Datagrams> {
         self.0.alive()?;
-        Ok(Datagrams::new(&self.0, channel))
+        Datagrams::new(&self.0, channel)
     }
 
     pub fn next_event(&self) -> Option<Event> {
@@ -284,7 +304,7 @@ impl Hca {
 }
 
 /// A socket at any free port of that address.
-fn bound(ip: IpAddr, kind: SocketType) -> Result<(OwnedFd, u16)> {
+pub(super) fn bound(ip: IpAddr, kind: SocketType) -> Result<(OwnedFd, u16)> {
     let family = if ip.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let failed = |error| Error::NoHca(format!("no socket at address {ip} for the software HCA: {error}"));
     let socket = socket_with(family, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None).map_err(failed)?;

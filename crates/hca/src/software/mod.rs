@@ -4,7 +4,8 @@
 //! - [`hca`], [`domain`]: the objects; [`completion`], [`receives`], [`regions`], [`datagrams`] what they hold
 //! - [`queue_pair`]: posting; and, each a module, connecting, what goes out and comes in, requests of this side and of the peer
 //! - [`window`]: the order of requests, a state machine; [`wire`]: frames; [`address`]: addresses
-//! - [`near`]: connections inside a machine, by [`rings`] in shared memory; [`strangers`]: who has called and not said why
+//! - [`near`]: connections inside a machine, by [`rings`] in shared memory; [`strangers`]: who has called and not proven itself, or
+//!   not said why; [`hello`]: how that is said
 //! - [`fork`]: what a child may not do
 //!
 //! A connection of two queue pairs is one TCP connection, or a pair of rings that stands for one, so nothing is lost on
@@ -20,6 +21,7 @@ mod domain;
 mod engine;
 mod fork;
 mod hca;
+mod hello;
 mod near;
 mod queue_pair;
 mod receives;

@@ -14,11 +14,9 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// The name of an HCA's socket. Names can be read by everybody on the machine, and the token is a secret.
-fn name(token: u64) -> Result<SocketAddrUnix, Errno> {
-    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-    let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(token);
-    SocketAddrUnix::new_abstract_name(format!("tern-hca-{hash:016x}").as_bytes())
+/// The name of the socket of an HCA with that name. Names can be read by everybody on the machine.
+fn socket_of(name: u64) -> Result<SocketAddrUnix, Errno> {
+    SocketAddrUnix::new_abstract_name(format!("tern-hca-{name:016x}").as_bytes())
 }
 
 fn socket() -> Result<OwnedFd, Errno> {
@@ -27,24 +25,29 @@ fn socket() -> Result<OwnedFd, Errno> {
 }
 
 /// Where processes of this machine call.
-pub fn listener(token: u64) -> Result<OwnedFd, Errno> {
+pub fn listener(name: u64) -> Result<OwnedFd, Errno> {
     let listener = socket()?;
-    bind(&listener, &name(token)?)?;
+    bind(&listener, &socket_of(name)?)?;
     listen(&listener, 4096)?;
     Ok(listener)
 }
 
-/// Calls the HCA with that token and says hello. An error when it is not on this machine, or cannot be called so.
-pub fn call(token: u64, hello: &[u8]) -> Result<(OwnedFd, Rings), Errno> {
+/// Calls the HCA with that name, and makes the rings for what goes there. An error when it is not on this machine, or cannot be
+/// called so.
+pub fn call(name: u64) -> Result<(OwnedFd, Rings), Errno> {
     let socket = socket()?;
-    connect(&socket, &name(token)?)?;
-    let rings = Rings::new()?;
+    connect(&socket, &socket_of(name)?)?;
+    Ok((socket, Rings::new()?))
+}
+
+/// Says hello, with the file of the rings.
+pub fn greet(socket: &OwnedFd, hello: &[u8], rings: &Rings) -> Result<(), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut attached = SendAncillaryBuffer::new(&mut space);
     let files = [rings.file().as_fd()];
     attached.push(SendAncillaryMessage::ScmRights(&files));
-    let sent = sendmsg(&socket, &[IoSlice::new(hello)], &mut attached, SendFlags::NOSIGNAL)?;
-    if sent == hello.len() { Ok((socket, rings)) } else { Err(Errno::AGAIN) }
+    let sent = sendmsg(socket, &[IoSlice::new(hello)], &mut attached, SendFlags::NOSIGNAL)?;
+    if sent == hello.len() { Ok(()) } else { Err(Errno::AGAIN) }
 }
 
 /// Receives what a caller says, with the file of its rings.

@@ -3,6 +3,7 @@
 //! A queue pair has a connection of its own, and one lock for all that belongs to it. Locks of completion queues, receive queues and
 //! the table of regions are taken inside of that one, and nothing inside of those.
 
+mod calling;
 mod connect;
 mod handle;
 mod incoming;
@@ -22,6 +23,8 @@ use super::window::{self, Window};
 use crate::{
     Completion, Connection, Data, Error, Event, Limits, Opcode, Operation, Result, Segment, SendRequest, State, Status,
 };
+use calling::Calling;
+pub use connect::SILENCE;
 pub use handle::QueuePair;
 use incoming::Incoming;
 pub use near::{Caller, Reach};
@@ -135,6 +138,8 @@ pub struct Pair {
 pub struct Inner {
     connection: Connection,
     peer: Option<Address>,
+    /// A connection that this side makes.
+    calling: Option<Box<Calling>>,
     socket: Option<OwnedFd>,
     /// The same when nothing goes through it any more, and the peer is not to hear of that.
     severed: Option<OwnedFd>,
@@ -174,6 +179,7 @@ impl Default for Inner {
         Inner {
             connection: Connection::default(),
             peer: None,
+            calling: None,
             socket: None,
             severed: None,
             parked: None,
@@ -271,6 +277,7 @@ impl Pair {
     /// Nothing comes or goes any more.
     fn close(&self, inner: &mut Inner) -> Option<OwnedFd> {
         self.open.store(false, Ordering::Relaxed);
+        inner.calling = None;
         inner.socket.take()
     }
 

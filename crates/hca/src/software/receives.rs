@@ -123,7 +123,7 @@ impl SharedReceiveQueue {
     }
 
     pub fn address(&self) -> Option<Vec<u8>> {
-        Some(self.0.hca.pair_address(self.number()?).encode().to_vec())
+        Some(self.0.hca.pair_address(self.number()?).encode())
     }
 }
 

@@ -1,46 +1,68 @@
-//! Connections that have come in and have not said yet which queue pair they are for.
+//! Connections that have come in and have not proven to know the secret of the HCA, or have not said yet which queue pair they
+//! are for.
 
-use super::address::{Address, LEN};
+use super::clock::{NEVER, now};
 use super::engine::{Engine, Tag};
 use super::hca::Shared;
+use super::hello::{HELLO, Hello};
 use super::near;
-use super::queue_pair::Caller;
+use super::queue_pair::{Caller, SILENCE};
 use super::rings::Rings;
-use super::wire::{Frame, HEADER, Kind};
 use crate::descriptors::{self, Reserve};
+use rustix::io::Errno;
 use rustix::net::{RecvFlags, SocketFlags, accept_with, recv};
-use std::collections::HashMap;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tern_counters as counters;
+use tern_proof::{Knock, PROOF_TIME, Progress, Session, gives_way};
 use tern_threads::Mutex;
 
 /// From so many callers on that have not said what they want, those give way that have had their time.
 const MANY: usize = 128;
 /// The time that a caller has then.
 const TIME: Duration = Duration::from_secs(2);
-/// From so many on the oldest gives way to the next one at once. A caller of the job says what it wants as soon as it is
+/// From so many on one gives way to the next at once ([`gives_way`]). A caller of the job says what it wants as soon as it is
 /// connected.
 const MOST: usize = 1024;
-/// What a stranger says first.
-pub const HELLO: usize = HEADER + LEN;
 
 struct Stranger {
+    number: u32,
+    /// The HCA that it came to.
+    hca: u32,
+    /// Until it has proven itself; then it is a guest.
+    knock: Option<Knock>,
+    guest: Option<Guest>,
+    /// It is of this machine.
+    near: bool,
+    source: Option<IpAddr>,
+    since: Instant,
+}
+
+/// One that has proven itself, and what has come of its hello.
+struct Guest {
     socket: OwnedFd,
-    /// The token of the HCA that it came to.
-    token: u64,
+    session: Session,
     said: [u8; HELLO],
     len: usize,
-    /// It is of this machine; and the rings that it has made.
-    near: bool,
+    /// The rings that a caller of this machine has made.
     rings: Option<OwnedFd>,
-    since: Instant,
+}
+
+/// What a step has come to.
+enum Step {
+    Wait,
+    Welcome,
 }
 
 #[derive(Default)]
 pub struct Strangers {
-    waiting: Mutex<HashMap<u32, Stranger>>,
+    /// The oldest first.
+    waiting: Mutex<Vec<Stranger>>,
+    /// When the first of them has had all the time that there is; 0: there is none.
+    until: AtomicU64,
     reserve: Reserve,
 }
 
@@ -50,8 +72,8 @@ impl Strangers {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         // Two threads may be at it at once: the listener does not block.
         loop {
-            let socket = match descriptors::obtain(|| accept_with(listener, flags)) {
-                Ok(socket) => socket,
+            match descriptors::obtain(|| accept_with(listener, flags)) {
+                Ok(socket) => self.take(hca, socket, near),
                 Err(error) if descriptors::is_shortage(&error) => {
                     let turned_away = self.reserve.give_way(|| accept_with(listener, flags)).is_ok();
                     if self.reserve.refill() && turned_away {
@@ -60,92 +82,145 @@ impl Strangers {
                     return;
                 }
                 Err(_) => return,
-            };
-            let number = hca.engine().number();
-            let mut waiting = self.waiting.lock();
-            if waiting.len() >= MANY {
-                give_way(&mut waiting);
-            }
-            if hca.engine().watch(&socket, Tag::Stranger(number)).is_ok() {
-                waiting.insert(
-                    number,
-                    Stranger {
-                        socket,
-                        token: hca.token,
-                        said: [0; HELLO],
-                        len: 0,
-                        near,
-                        rings: None,
-                        since: Instant::now(),
-                    },
-                );
             }
         }
+    }
+
+    fn take(&self, hca: &Arc<Shared>, socket: OwnedFd, near: bool) {
+        let engine = hca.engine();
+        let number = engine.number();
+        let mut waiting = self.waiting.lock();
+        if waiting.len() >= MANY {
+            make_room(&mut waiting);
+        }
+        if engine.watch(&socket, Tag::Stranger(number)).is_ok() {
+            let knock = Knock::of_caller(socket, hca.token, SILENCE);
+            let source = knock.source();
+            waiting.push(Stranger {
+                number,
+                hca: hca.number(),
+                knock: Some(knock),
+                guest: None,
+                near,
+                source,
+                since: Instant::now(),
+            });
+        }
+        if self.until() == NEVER {
+            self.until.store(now() + PROOF_TIME.as_nanos() as u64, Ordering::Relaxed);
+            drop(waiting);
+            engine.rouse_if_later_than(self.until());
+        }
+    }
+
+    /// When [`Strangers::expire`] has something to do.
+    pub fn until(&self) -> u64 {
+        match self.until.load(Ordering::Relaxed) {
+            0 => NEVER,
+            until => until,
+        }
+    }
+
+    /// Those go that have had all the time that there is.
+    pub fn expire(&self) {
+        let (until, time) = (self.until(), now());
+        if time < until {
+            return;
+        }
+        let mut waiting = self.waiting.lock();
+        drop_those(&mut waiting, |stranger| stranger.since.elapsed() >= PROOF_TIME);
+        let left = waiting.first().map(|oldest| PROOF_TIME.saturating_sub(oldest.since.elapsed()));
+        self.until.store(left.map_or(0, |left| time + left.as_nanos() as u64), Ordering::Relaxed);
     }
 
     /// A stranger says something.
     pub fn listen(&self, engine: &Engine, number: u32) {
         let mut waiting = self.waiting.lock();
-        let Some(stranger) = waiting.get_mut(&number) else {
+        let Some(at) = waiting.iter().position(|stranger| stranger.number == number) else {
             return;
         };
-        let place = &mut stranger.said[stranger.len..];
-        let heard = if stranger.near {
-            near::hear(&stranger.socket, place)
-        } else {
-            recv(&stranger.socket, place, RecvFlags::DONTWAIT).map(|(len, _)| (len, None))
-        };
-        match heard {
-            Ok((len, rings)) if len > 0 => {
-                stranger.len += len;
-                stranger.rings = stranger.rings.take().or(rings);
-                if stranger.len < HELLO {
-                    return;
+        match waiting[at].step() {
+            Ok(Step::Wait) => {}
+            Ok(Step::Welcome) => {
+                let stranger = waiting.remove(at);
+                drop(waiting);
+                if introduce(engine, stranger).is_none() {
+                    counters::NETWORK_STRANGERS.add(1);
                 }
             }
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => return,
-            _ => {
-                waiting.remove(&number);
+            Err(_) => {
+                waiting.remove(at);
                 counters::NETWORK_STRANGERS.add(1);
-                return;
             }
-        }
-        let stranger = waiting.remove(&number).expect("it was there");
-        drop(waiting);
-        if introduce(engine, stranger).is_none() {
-            counters::NETWORK_STRANGERS.add(1);
         }
     }
 }
 
-/// Those go that have had their time; and if they are too many all the same, the oldest.
-fn give_way(waiting: &mut HashMap<u32, Stranger>) {
-    let before = waiting.len();
-    waiting.retain(|_, stranger| stranger.since.elapsed() < TIME);
-    if waiting.len() >= MOST
-        && let Some(oldest) = waiting.iter().min_by_key(|(_, stranger)| stranger.since).map(|(number, _)| *number)
-    {
-        waiting.remove(&oldest);
+impl Stranger {
+    /// Hears what it says. Never waits.
+    ///
+    /// Errors: it does not know the secret, or is gone.
+    fn step(&mut self) -> Result<Step, Errno> {
+        if let Some(knock) = &mut self.knock {
+            let progress = knock.step().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+            if progress == Progress::Proven {
+                let proven = self.knock.take().and_then(Knock::into_proven).ok_or(Errno::ACCESS)?;
+                let (socket, session) = (proven.socket, proven.session);
+                self.guest = Some(Guest { socket, session, said: [0; HELLO], len: 0, rings: None });
+            }
+            // What it says then, if it has said it, is an event again.
+            return Ok(Step::Wait);
+        }
+        let guest = self.guest.as_mut().ok_or(Errno::CONNRESET)?;
+        let place = &mut guest.said[guest.len..];
+        let heard = match self.near {
+            true => near::hear(&guest.socket, place),
+            false => recv(&guest.socket, place, RecvFlags::DONTWAIT).map(|(len, _)| (len, None)),
+        };
+        match heard {
+            Ok((0, _)) => Err(Errno::CONNRESET),
+            Ok((len, rings)) => {
+                guest.len += len;
+                guest.rings = guest.rings.take().or(rings);
+                Ok(if guest.len < HELLO { Step::Wait } else { Step::Welcome })
+            }
+            Err(Errno::AGAIN | Errno::INTR) => Ok(Step::Wait),
+            Err(error) => Err(error),
+        }
     }
+}
+
+/// Those go that have had their time; and if they are too many all the same, one of those that have most.
+fn make_room(waiting: &mut Vec<Stranger>) {
+    drop_those(waiting, |stranger| stranger.since.elapsed() >= TIME);
+    if waiting.len() >= MOST
+        && let Some(at) = gives_way(waiting.iter().map(|stranger| stranger.source))
+    {
+        waiting.remove(at);
+        counters::NETWORK_STRANGERS.add(1);
+    }
+}
+
+fn drop_those(waiting: &mut Vec<Stranger>, goes: impl Fn(&Stranger) -> bool) {
+    let before = waiting.len();
+    waiting.retain(|stranger| !goes(stranger));
     counters::NETWORK_STRANGERS.add((before - waiting.len()) as u64);
 }
 
 /// Gives the connection to the queue pair that it is for; closes it when there is none.
 fn introduce(engine: &Engine, stranger: Stranger) -> Option<()> {
-    let (header, address) = stranger.said.split_at(HEADER);
-    let frame = Frame::decode(header.try_into().expect("a header's length"))?;
-    let wanted = frame.kind == Kind::Hello && frame.address == stranger.token;
-    let from = Address::decode(address).ok().filter(|_| wanted)?;
-    let rings = stranger.rings.and_then(|file| Rings::open(file).ok());
+    let guest = stranger.guest?;
+    let hello = Hello::open(&guest.session, &guest.said)?;
+    let rings = guest.rings.and_then(|file| Rings::open(file).ok());
     if stranger.near && rings.is_none() {
         return None;
     }
-    let caller = Caller { from, socket: stranger.socket, rings };
-    if frame.receive_queue != 0 {
-        if let Some(hca) = engine.hca_with(stranger.token) {
-            hca.guest(frame.receive_queue, caller);
+    let caller = Caller { from: hello.from, socket: guest.socket, rings };
+    if hello.receive_queue != 0 {
+        if let Some(hca) = engine.hca(stranger.hca) {
+            hca.guest(hello.receive_queue, caller);
         }
-    } else if let Some(pair) = engine.pair(frame.sequence as u32) {
+    } else if let Some(pair) = engine.pair(hello.pair) {
         pair.visitor(caller);
     }
     Some(())

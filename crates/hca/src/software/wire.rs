@@ -8,10 +8,8 @@ pub const HEADER: usize = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// First on a connection: who wants to speak to whom. Its payload is the sender's address.
+    /// First on a connection: the caller has been given to its queue pair.
     #[default]
-    Hello,
-    /// The answer to it.
     Welcome,
     Send,
     Write,
@@ -29,8 +27,7 @@ pub enum Kind {
     Refused,
 }
 
-const KINDS: [Kind; 11] = [
-    Kind::Hello,
+const KINDS: [Kind; 10] = [
     Kind::Welcome,
     Kind::Send,
     Kind::Write,
@@ -77,14 +74,14 @@ pub struct Frame {
     pub code: u8,
     /// Bytes behind the header.
     pub len: u32,
-    /// Which request this is, or is about. In a hello: the queue pair that is wanted.
+    /// Which request this is, or is about.
     pub sequence: u64,
     /// How many requests of the other side have been executed.
     pub executed: u64,
     /// Bytes of the whole message, and where in it the payload begins.
     pub total: u32,
     pub offset: u32,
-    /// In the other side's memory. In a hello: the token of the HCA that is wanted.
+    /// In the other side's memory.
     pub address: u64,
     pub key: u32,
     pub immediate: u32,

@@ -83,6 +83,11 @@ impl Engine {
                     pair.visit(News { readable, writable, ended, rung: flags.contains(EventFlags::IN) }, engine);
                 }
             }
+            Tag::Calling(number) => {
+                if let Some(pair) = self.pair(number) {
+                    pair.go_on_calling(engine);
+                }
+            }
             Tag::Listener(number) => {
                 if let Some(hca) = self.hca(number) {
                     self.strangers.accept(&hca, hca.listener(), false);

@@ -3,17 +3,15 @@
 use super::super::address::Address;
 use super::super::clock::{NEVER, now};
 use super::super::engine::Tag;
+use super::super::hello::Hello;
 use super::super::wire::{Frame, Kind};
 use super::*;
 use crate::descriptors;
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType, sockopt};
-use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
+use rustix::net::{Shutdown, sockopt};
 use std::time::Duration;
 
 /// A connection that brings nothing through for so long is lost. Not less: a stopped process is not a dead one.
-const SILENCE: Duration = Duration::from_secs(30);
+pub const SILENCE: Duration = Duration::from_secs(30);
 
 impl Pair {
     /// The end with the greater address calls, the other waits.
@@ -23,70 +21,18 @@ impl Pair {
         if self.phase() != INITIALIZED {
             return Err(Error::State(format!("{} is connected already", self.name(inner))));
         }
-        if (mine.token, mine.number) == (peer.token, peer.number) {
+        if (mine.name, mine.number) == (peer.name, peer.number) {
             return Err(Error::Unsupported("a queue pair that is connected to itself; take two".into()));
         }
         inner.connection = *connection;
         inner.peer = Some(peer);
         inner.window.allow_reads(u32::from(connection.reads.clamp(1, 16)));
         self.phase.store(READY, Ordering::Relaxed);
-        if (mine.token, mine.number) > (peer.token, peer.number) {
-            let hello =
-                Frame { kind: Kind::Hello, sequence: u64::from(peer.number), address: peer.token, ..Frame::default() };
-            self.call(inner, &mine, &peer, hello)?;
+        if (mine.name, mine.number) > (peer.name, peer.number) {
+            self.call(inner, Hello { pair: peer.number, receive_queue: 0, from: mine }, &peer)?;
         } else if let Some(caller) = inner.parked.take() {
             self.attach(inner, caller);
         }
-        Ok(())
-    }
-
-    /// Begins a connection to the peer's HCA, and says hello.
-    ///
-    /// Errors: there is no descriptor for it. All others are told by the first request.
-    pub fn call(self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame) -> Result<()> {
-        if self.call_near(inner, mine, peer, hello) {
-            return Ok(());
-        }
-        match self.call_far(inner, mine, peer, hello) {
-            Err(error) if descriptors::is_shortage(&error) => {
-                let why = descriptors::shortage().unwrap_or_default();
-                inner.lost = Some(why.clone());
-                return Err(Error::Resources(why));
-            }
-            Err(error) => inner.lost = Some(format!("no connection: {error}")),
-            Ok(()) => {}
-        }
-        Ok(())
-    }
-
-    /// The same by TCP.
-    fn call_far(
-        self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame,
-    ) -> rustix::io::Result<()> {
-        let family = if peer.socket.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = descriptors::obtain(|| rustix::net::socket_with(family, SocketType::STREAM, flags, None))?;
-        if !mine.socket.ip().is_loopback() {
-            // By the interface that was asked for. The port is chosen when the peer is known, or a port would be used up for
-            // each connection until long after its end.
-            let on: libc::c_int = 1;
-            // SAFETY: the option is an int, and optional.
-            unsafe {
-                let (value, len) = ((&raw const on).cast(), size_of_val(&on) as u32);
-                libc::setsockopt(socket.as_raw_fd(), libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, value, len);
-            }
-            rustix::net::bind(&socket, &SocketAddr::new(mine.socket.ip(), 0))?;
-        }
-        prepare(&socket);
-        match rustix::net::connect(&socket, &peer.socket) {
-            Ok(()) | Err(Errno::INPROGRESS) => {}
-            Err(error) => return Err(error),
-        }
-        self.hca.engine().watch(&socket, Tag::Pair(self.number)).map_err(|_| Errno::NOSPC)?;
-        inner.outgoing.say(hello, &mine.encode());
-        inner.socket = Some(socket);
-        self.far.store(true, Ordering::Relaxed);
-        self.hca.engine().connected(self);
         Ok(())
     }
 
@@ -113,8 +59,8 @@ impl Pair {
     /// Takes a connection that the peer has made, if it is the right peer.
     fn attach(self: &Arc<Pair>, inner: &mut Inner, caller: Caller) {
         let Caller { from, socket, rings } = caller;
-        let expected = inner.peer.map(|peer| (peer.token, peer.number));
-        if inner.socket.is_some() || inner.attached || expected != Some((from.token, from.number)) {
+        let expected = inner.peer.map(|peer| (peer.name, peer.number));
+        if inner.socket.is_some() || inner.attached || expected != Some((from.name, from.number)) {
             return;
         }
         let tag = Tag::Pair(self.number);
@@ -206,7 +152,7 @@ impl Pair {
 }
 
 /// What a connection is like.
-fn prepare(socket: &OwnedFd) {
+pub fn prepare(socket: &OwnedFd) {
     let _ = sockopt::set_tcp_nodelay(socket, true);
     let _ = tern_node::keep_alive(socket, SILENCE);
     let _ = sockopt::set_tcp_user_timeout(socket, SILENCE.as_millis() as u32);

@@ -51,7 +51,11 @@ impl QueuePair {
     }
 
     pub fn address(&self) -> Vec<u8> {
-        self.pair.hca.pair_address(self.pair.number).encode().to_vec()
+        self.pair.hca.pair_address(self.pair.number).encode()
+    }
+
+    pub fn open_address(&self) -> Vec<u8> {
+        self.pair.hca.pair_address(self.pair.number).named().to_vec()
     }
 
     pub fn limits(&self) -> Limits {
@@ -60,7 +64,7 @@ impl QueuePair {
 
     pub fn connect(&self, peer: &[u8], connection: &Connection) -> Result<()> {
         self.pair.hca.alive()?;
-        self.pair.connect(Address::decode(peer)?, connection)
+        self.pair.connect(self.pair.hca.read_address(peer)?, connection)
     }
 
     pub fn select_port(&self, port: u8) -> Result<()> {

@@ -1,11 +1,8 @@
-//! What is special about a peer of this machine: it is called by another socket, and looked for without the lock.
+//! What is special about a peer of this machine: it is looked for without the lock.
 
-use super::super::address::{Address, LEN};
+use super::super::address::Address;
 use super::super::clock::now;
-use super::super::engine::Tag;
 use super::super::near;
-use super::super::strangers::HELLO;
-use super::super::wire::{Frame, HEADER};
 use super::*;
 
 /// How a queue pair's peer is reached.
@@ -27,29 +24,6 @@ pub struct Caller {
 }
 
 impl Pair {
-    /// Begins a connection to a peer of this machine, and this network namespace; false if it is none.
-    pub fn call_near(self: &Arc<Pair>, inner: &mut Inner, mine: &Address, peer: &Address, hello: Frame) -> bool {
-        if peer.machine != mine.machine || self.hca.faults().tcp {
-            return false;
-        }
-        let mut words = [0; HELLO];
-        let hello = Frame { len: LEN as u32, total: LEN as u32, ..hello };
-        words[..HEADER].copy_from_slice(&hello.encode());
-        words[HEADER..].copy_from_slice(&mine.encode());
-        let Ok((socket, rings)) = near::call(peer.token, &words) else {
-            return false;
-        };
-        let engine = self.hca.engine();
-        if engine.watch(&socket, Tag::Pair(self.number)).is_err() || self.rings.set(rings).is_err() {
-            return false;
-        }
-        inner.socket = Some(socket);
-        inner.writable = true;
-        self.open.store(true, Ordering::Relaxed);
-        engine.connected(self);
-        true
-    }
-
     pub fn reach(&self) -> Reach {
         if self.rings.get().is_some() {
             Reach::Near

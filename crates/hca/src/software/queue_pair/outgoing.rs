@@ -2,7 +2,6 @@
 
 mod writing;
 
-use super::super::address::LEN;
 use super::super::clock::now;
 use super::super::wire::{Frame, HEADER, Kind};
 use super::*;
@@ -13,6 +12,8 @@ use std::time::Duration;
 /// Bytes of a frame's payload at most; with a link model less, so that it is smooth.
 const FRAME: u32 = 256 << 10;
 const MODELLED_FRAME: u32 = 64 << 10;
+/// Bytes that a frame has of its own at most: two operands.
+const WORD: usize = 16;
 /// How late the last message of a port that is cut comes.
 const LATE: Duration = Duration::from_millis(30);
 
@@ -20,7 +21,7 @@ const LATE: Duration = Duration::from_millis(30);
 pub struct Outgoing {
     frame: Option<Current>,
     /// Frames with a few bytes, which go before all others.
-    words: VecDeque<(Frame, [u8; LEN])>,
+    words: VecDeque<(Frame, [u8; WORD])>,
     /// Reads of the peer.
     answers: VecDeque<Answer>,
     /// Of the next request's bytes these have been sent.
@@ -51,7 +52,7 @@ struct Current {
 
 enum Payload {
     /// A few bytes of its own.
-    Word([u8; LEN]),
+    Word([u8; WORD]),
     /// Of the request with that number, from that byte on. `last` if it ends with this frame.
     Request {
         number: u64,
@@ -81,7 +82,7 @@ enum Wrote {
 impl Outgoing {
     /// Queues a frame with a few bytes.
     pub fn say(&mut self, mut frame: Frame, bytes: &[u8]) {
-        let mut word = [0; LEN];
+        let mut word = [0; WORD];
         word[..bytes.len()].copy_from_slice(bytes);
         frame.len = bytes.len() as u32;
         frame.total = frame.len;
@@ -232,7 +233,7 @@ impl Pair {
             return false;
         };
         let mut frame = Frame { sequence: number, total: work.total, offset, ..Frame::default() };
-        let mut operands = [0; LEN];
+        let mut operands = [0; WORD];
         let (kind, remote, immediate) = match work.operation() {
             Operation::Send => (Kind::Send, None, None),
             Operation::SendWithImmediate(immediate) => (Kind::Send, None, Some(immediate)),

@@ -7,7 +7,7 @@
 use super::super::address::Address;
 use super::super::clock::NEVER;
 use super::super::completion::Queue;
-use super::super::wire::{Frame, Kind};
+use super::super::hello::Hello;
 use super::*;
 use std::collections::VecDeque;
 use std::sync::Weak;
@@ -134,7 +134,7 @@ impl QueuePair {
     pub fn reach(&self, queue: &[u8]) -> Result<u32> {
         let main = &self.pair;
         main.hca.alive()?;
-        let address = Address::decode(queue)?;
+        let address = main.hca.read_address(queue)?;
         let Some(group) = &main.group else {
             return Err(Error::Invalid("a queue pair that is no XRC initiator is to reach a receive queue".into()));
         };
@@ -142,14 +142,14 @@ impl QueuePair {
             let inner = main.inner.lock();
             (inner.peer, inner.connection)
         };
-        if peer.is_some_and(|peer| peer.token == address.token) {
+        if peer.is_some_and(|peer| peer.name == address.name) {
             return Ok(address.number);
         }
         let mut queues = self.reached.queues.write();
         if let Some(at) = queues.iter().position(|(_, known)| *known == address) {
             return Ok(REACHED + at as u32);
         }
-        let known = queues.iter().find(|(_, known)| known.token == address.token);
+        let known = queues.iter().find(|(_, known)| known.name == address.name);
         let pair = match known {
             Some((pair, _)) => pair.clone(),
             None => {
@@ -194,8 +194,7 @@ impl Pair {
         let mine = self.hca.pair_address(self.number);
         let inner = &mut *self.inner.lock();
         self.ready(inner, queue, connection);
-        let hello = Frame { kind: Kind::Hello, receive_queue: queue.number, address: queue.token, ..Frame::default() };
-        self.call(inner, &mine, &queue, hello)
+        self.call(inner, Hello { pair: 0, receive_queue: queue.number, from: mine }, &queue)
     }
 
     /// Takes the connection of an initiator that asked for a receive queue of this process. Call once.
