@@ -166,8 +166,10 @@ pub fn bound(controls: &[Vec<f64>], rate: f64) -> Option<Bound> {
     let mut numbers = Numbers::new(controls.len() as u64);
     let mut drawn: Vec<f64> = (0..DRAWS).map(|_| of(&numbers.places(rounds))).collect();
     drawn.sort_by(f64::total_cmp);
-    let limits = [drawn[DRAWS / 20], drawn[DRAWS - 1 - DRAWS / 20]];
-    Some(Bound { value: of(&(0..rounds).collect::<Vec<_>>()), limits })
+    let value = of(&(0..rounds).collect::<Vec<_>>());
+    // Draws are noisier than the rounds that they are drawn from, so that all of them may lie above.
+    let limits = [drawn[DRAWS / 20].min(value), drawn[DRAWS - 1 - DRAWS / 20].max(value)];
+    Some(Bound { value, limits })
 }
 
 #[cfg(test)]
