@@ -31,6 +31,7 @@ left_out() {
         echo "of_blocks_that_overlap_the_last_one_counts megabytes, byte by byte"
         ;;
     adi)
+        echo "buckets_stay_short_however_many_queues_there_are hundreds of thousands of entries"
         echo "tuple::explore all orders of a model without unsafe code, millions of steps"
         echo "tuple::queues all orders of a model without unsafe code, millions of steps"
         echo "tuple::afar all orders of a model without unsafe code, millions of steps"

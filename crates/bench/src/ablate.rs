@@ -3,7 +3,7 @@
 //!
 //! - [`subjects`] says where each rule can act, and where not.
 //! - [`sitting`] is what was measured in one go, with its file.
-//! - [`statistics`] are the pure functions of numbers by which [`judge`] tells what is beyond chance.
+//! - [`statistics`] are the pure functions of numbers by which [`mod@judge`] tells what is beyond chance.
 //! - [`report`](mod@report) puts sittings, of several machines too, side by side.
 
 mod judge;
