@@ -2,7 +2,7 @@
 # Unit tests under Miri, which finds undefined behaviour: of the crates that match messages, lay out and copy memory, and decide. What Miri
 # cannot do is left out by name, and told with its reason.
 # Usage: scripts/miri.sh [CRATE...]     [policy device copy layout adi]
-# Needs: a nightly toolchain with Miri (rustup toolchain install nightly -c miri -c rust-src). Takes half an hour.
+# Needs: a nightly toolchain with Miri (rustup toolchain install nightly -c miri -c rust-src). Takes half an hour and more.
 set -eu
 
 cd "$(dirname "$0")/.."
