@@ -1,7 +1,7 @@
 #!/bin/bash
 # Every test, on what is installed in PREFIX: those of the crates, the C programs under tests/, and
-# mpi4py's own suite. Goes on after a failure. At the end it says where the time went and what failed, and
-# in its last line how much there was: `N passed, N failed, N skipped`.
+# mpi4py's own suite. Goes on after a failure. At the end it says where the time went, beside the run before (target/test-times keeps
+# that), and what failed, and in its last line how much there was: `N passed, N failed, N skipped`.
 # Usage: scripts/test.sh PREFIX
 #   TERN_TEST_RANKS   numbers of ranks for mpi4py's suite [1 2 4]
 #   TERN_TEST_LIMIT   seconds after which a part is stopped and has failed [none]
@@ -23,8 +23,7 @@ finish() {
         bad="$bad
   did not come to its end: $name"
     fi
-    printf '\n%8s %8s  %s\n' seconds 'of cpu' part
-    cat "$logs/times" 2> /dev/null || true
+    "$root/scripts/test-times.sh" "$root/target/test-times" "$logs/times" || true
     rm -rf "$logs"
     [ -z "$bad" ] || printf '\nFailed:%s\n' "$bad"
     printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"

@@ -6,18 +6,19 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+. "$here/common.sh"
+make_place
 some="p2p_order p2p_traffic p2p_modes p2p_cancel"
-costs=$(mktemp -d)
-trap 'rm -rf "$costs"' EXIT
-failed=0
+costs=$place/costs
+mkdir "$costs"
 
 # costs NAME EAGER PIPE CMA MAPPED: the same nanoseconds for every size.
 costs() {
     {
         echo "tern-costs 4"
         echo "origin a test"
-        for place in smt l2 l3 numa machine; do
-            echo "$place packet 1"
+        for near in smt l2 l3 numa machine; do
+            echo "$near packet 1"
             for warmth in warm cold; do
                 for mover in eager pipe cma cma-push cma-both mapped mapped-push mapped-both; do
                     case $mover in
@@ -26,7 +27,7 @@ costs() {
                         cma*) ns=$4 ;;
                         mapped*) ns=$5 ;;
                     esac
-                    echo "$place $mover $warmth 0:$ns 1:$ns"
+                    echo "$near $mover $warmth 0:$ns 1:$ns"
                 done
             done
         done
@@ -37,61 +38,46 @@ costs cma 1e12 1e12 0 1e12
 costs mapped 1e12 1e12 1e12 0
 costs endless 1e300 1e300 1e300 1e300
 
-# with VARIABLE VALUE PROGRAM...
-with() {
-    echo "-- $1=$2"
-    setting=$1=$2
-    shift 2
-    env "$setting" TERN_TEST_STEP=run "$here/run.sh" "$prefix" "$@" || failed=1
-}
-# They are compiled once.
 export TERN_TEST_DIR="${TERN_TEST_DIR:-$here/../target/tests-c}"
-# shellcheck disable=SC2086
-TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $some coll_region
+programs="$some coll_region"
+compiled
+programs=$some
 for file in "$costs"/*; do
-    # shellcheck disable=SC2086
-    with TERN_COSTS "$file" $some
+    with TERN_COSTS="$file"
 done
 for from in 4k 64k 1g; do
-    # shellcheck disable=SC2086
-    with TERN_SINGLE_COPY_FROM $from $some
+    with TERN_SINGLE_COPY_FROM=$from
 done
+programs=coll_region
 for from in 0 1g; do
-    with TERN_COLL_SINGLE_COPY_FROM $from coll_region
+    with TERN_COLL_SINGLE_COPY_FROM=$from
 done
 
 echo "-- a file of nonsense"
 printf 'tern-costs 4\nl3 packet -1\n' > "$costs/nonsense"
-TERN_COSTS="$costs/nonsense" TERN_EXPLAIN=1 "$prefix/bin/mpiexec" -n 2 \
-    "$TERN_TEST_DIR/p2p_order" > "$costs/log" 2>&1 || failed=1
+evidence=$place/log
 wanted="TERN_COSTS: $costs/nonsense: line 2: \"-1\" is not a time in nanoseconds; using default"
-if [ "$(grep -c -F "$wanted" "$costs/log")" -eq 1 ] && grep -q '^Costs: figures of another' "$costs/log"; then
-    echo "1 passed, 0 failed, 0 skipped"
+if ! TERN_COSTS="$costs/nonsense" TERN_EXPLAIN=1 "$prefix/bin/mpiexec" -n 2 "$TERN_TEST_DIR/p2p_order" > "$evidence" 2>&1; then
+    fail "a job with a file of nonsense"
+elif [ "$(grep -c -F "$wanted" "$evidence")" -ne 1 ] || ! grep -q '^Costs: figures of another' "$evidence"; then
+    fail "a file of nonsense is told once"
 else
-    cat "$costs/log"
-    echo "0 passed, 1 failed, 0 skipped"
-    failed=1
+    ok "a file of nonsense is told once"
 fi
 
 echo "-- what was taken, and why"
 TERN_TEST_STEP=compile "$here/run.sh" "$prefix" env_used
 wrong=
-TERN_EXPLAIN=used TERN_COSTS=default "$prefix/bin/mpiexec" -n 3 "$TERN_TEST_DIR/env_used" > "$costs/log" 2>&1 || wrong="exit code $?"
+TERN_EXPLAIN=used TERN_COSTS=default "$prefix/bin/mpiexec" -n 3 "$TERN_TEST_DIR/env_used" > "$evidence" 2>&1 ||
+    wrong="exit code $?"
 while read -r line; do
-    grep -q -e "$line" "$costs/log" || wrong="no line matches: $line"
+    grep -q -e "$line" "$evidence" || wrong="no line matches: $line"
 done << 'LINES'
 ^tern: ways that were taken by 3 processes (TERN_EXPLAIN=used)$
 ^MPI_Bcast, 3 processes.*:$
-< 128 KiB  *15 x  .*, since 
+< 128 KiB  *15 x  .*, since
 ^send, .*:$
 < 512 B  *1 x  packets at once, since it is too short for another way$
 LINES
-if [ -z "$wrong" ]; then
-    echo "1 passed, 0 failed, 0 skipped"
-else
-    cat "$costs/log"
-    echo "FAIL TERN_EXPLAIN=used: $wrong"
-    echo "0 passed, 1 failed, 0 skipped"
-    failed=1
-fi
-exit "$failed"
+if [ -z "$wrong" ]; then ok "the ways that were taken are told"; else fail "the ways that were taken are told" "$wrong"; fi
+sums

@@ -41,6 +41,26 @@ add() {
     skipped=$((skipped + $3))
 }
 
+# compiled: the C programs $programs are compiled into $TERN_TEST_DIR, for those runs that follow. Ends the script if one does not compile. Wants $here,
+# the folder of the scripts, and $prefix.
+compiled() {
+    # shellcheck disable=SC2086,SC2154
+    TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 && return
+    cat "$place/said"
+    exit 1
+}
+
+# with SETTING...: runs the C programs $programs, which are compiled, with these variables; shows what does not pass, and adds the sums.
+with() {
+    echo "-- $*"
+    # Without names run.sh would take all programs.
+    [ -n "${programs# }" ] || { echo "no program left"; return 0; }
+    # shellcheck disable=SC2086
+    env "$@" TERN_TEST_STEP=run "$here/run.sh" "$prefix" $programs > "$place/said" 2>&1 || true
+    grep -v '^ok ' "$place/said" | sed '$d'
+    add
+}
+
 # mpi4py's suite has ended otherwise than it should: that is a failure even where no test has failed, as when a rank has died.
 not_content() {
     echo "0 passed, 1 failed, 0 skipped" >> "$place/said"

@@ -1,4 +1,4 @@
-// Info objects.
+// Info objects: keys are set, got, listed, copied and deleted, and wrong ones are refused.
 // ranks: 1 2
 #include "check.h"
 

@@ -1,6 +1,6 @@
 // ranks: 1 2
-/* Every function of the tool information interface, with right and with wrong arguments, before MPI is
- * initialised, in between, and after it is finalised (MPI 5.0 section 15.3). */
+// Every function of the tool information interface, with right and with wrong arguments, before MPI is
+// initialised, in between, and after it is finalised (MPI 5.0 section 15.3).
 #include "check.h"
 
 #define IS(wanted, call) \

@@ -1,6 +1,6 @@
 // ranks: 2
 // nodes: 1
-/* The counters tell the truth: what is done between two readings is what they differ by, exactly. */
+// The counters tell the truth: what is done between two readings is what they differ by, exactly.
 #include "check.h"
 #include <signal.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // ranks: 1 2
 // nodes: 1
-/* Events reach their callbacks: with the right data, at a time when callbacks may call anything. */
+// Events reach their callbacks: with the right data, at a time when callbacks may call anything.
 #include "check.h"
 
 static MPI_T_event_registration first, second;

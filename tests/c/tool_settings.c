@@ -1,6 +1,6 @@
 // ranks: 1 2
 // mpiexec: -x TERN_SPIN=3k
-/* Settings as control variables: read, written before MPI is initialised, and what comes of it. */
+// Settings as control variables: read, written before MPI is initialised, and what comes of it.
 #include "check.h"
 
 static MPI_T_cvar_handle handle(const char *name)

@@ -1,7 +1,7 @@
 // ranks: 2
 // mpiexec: -x TERN_STATS=1
 // expect-output: ^received_bytes \[bytes\]  *80  *0  *80$
-/* What was counted is printed at the end, by rank 0 for all. */
+// What was counted is printed at the end, by rank 0 for all.
 #include "check.h"
 
 int main(int argc, char **argv)

@@ -1,8 +1,8 @@
 // ranks: 2
 // nodes: 1
 // flags: -pthread
-/* A thread of a tool reads all that there is while the program communicates, in a process of each kind:
- * one whose program has one thread in MPI, and one at MPI_THREAD_MULTIPLE. */
+// A thread of a tool reads all that there is while the program communicates, in a process of each kind:
+// one whose program has one thread in MPI, and one at MPI_THREAD_MULTIPLE.
 #include "check.h"
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-// Cartesian topologies.
+// Cartesian topologies: how they are made, asked and cut, who is whose neighbour, and what is refused.
 // ranks: 1 2 4 7
 #include "check.h"
 

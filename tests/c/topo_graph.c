@@ -1,4 +1,4 @@
-// Graph and distributed graph topologies.
+// Graph and distributed graph topologies: neighbours and weights come back as they were given, and wrong ones are refused.
 // ranks: 1 2 4 5
 #include "check.h"
 

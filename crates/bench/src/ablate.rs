@@ -1,76 +1,52 @@
 //! `tern-bench ablate`: what each rule of the policy is worth. Each is switched off in turn, beside all rules on, on the benchmarks where
-//! it may matter.
+//! it can act, and on such where it cannot, which tell what chance does.
+//!
+//! - [`subjects`] says where each rule can act, and where not.
+//! - [`sitting`] is what was measured in one go, with its file.
+//! - [`statistics`] are the pure functions of numbers by which [`mod@judge`] tells what is beyond chance.
+//! - [`report`](mod@report) puts sittings, of several machines too, side by side.
 
-use crate::figures::{Row, Summary};
+mod judge;
+mod report;
+mod sitting;
+mod statistics;
+mod subjects;
+
+use crate::figures::Figures;
+use crate::library::Library;
 use crate::line::Line;
 use crate::session::Session;
 use crate::suite::{self, Job};
-use crate::{Options, Places, report};
-use std::fmt::Write;
-use tern_policy::rules;
+use crate::{Options, Places, cores};
+use judge::{beside, judge};
+use sitting::{AGAIN, Counted, ON, ON_PRIVATE, Sitting};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use subjects::{SUBJECTS, Subject, lacks};
 
-/// The line in which all rules are on, and that of rules for private memory, which promotion would soon turn into shared memory.
-const ON: &str = "tern";
-const ON_PRIVATE: &str = "tern-private";
-/// Rules for private memory.
-const PRIVATE: &[&str] = &["ask-owner", "ask-places"];
-/// A rule that changes no row by so many parts in a hundred is worth nothing that can be shown.
-const SHOWN: f64 = 3.0;
-/// Values that have a spread to speak of.
-const ENOUGH: usize = 3;
-/// How often each line runs, unless `--rounds` says, and with `--quick`.
-const ROUNDS: [usize; 2] = [7, 3];
-/// Sizes of messages, and with `--quick`: what each rule is for lies among them.
-const SIZES: &[u64] = &[8, 1 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20];
-const FEW_SIZES: &[u64] = &[8, 8 << 10, 64 << 10, 256 << 10];
+/// How often each line runs, unless `--rounds` says, and with `--quick`: of fewer than [`statistics::ENOUGH`] nothing is judged.
+const ROUNDS: [usize; 2] = [9, statistics::ENOUGH];
+/// Sizes of messages, and with `--quick`: those that rules act on, and below them such as none does.
+const SIZES: &[u64] = &[8, 256, 1 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20];
+const FEW_SIZES: &[u64] = &[8, 256, 1 << 10, 4 << 10, 8 << 10, 64 << 10, 256 << 10];
+/// A rule that cannot act on one machine; off, it makes a line of the same environment that does the same.
+const INERT: &str = "-rings";
+/// The first word of the counters of rules.
+const COUNTER: &str = "policy_";
 
-/// Where rules may matter: their names, and benchmarks of the suites.
-const ROWS: &[(&[&str], &[&str])] = &[
-    (&["at-once", "publish-again"], &["stream", "stream_written", "overlap_recv", "pingpong_persistent"]),
-    (&["exchange"], &["halo", "halo_written", "sendrecv_written", "overlap_both", "overlap_both_written"]),
-    (&["look-ahead"], &["halo", "rate"]),
-    (&["copies"], &["pingpong", "pingpong_written", "sendrecv_written", "halo_written", "stream_written", "column"]),
-    (&["segments"], &["irregular", "irregular_stream"]),
-    (&["mirror"], &["sendrecv_written", "sendrecv_off", "halo_written", "overlap_both_written"]),
-    (&["leave-chosen"], &["overlap_both_written", "halo_written", "stream_written"]),
-    (&["predict-ready"], &["pingpong", "pingpong_alloc", "pingpong_written"]),
-    (&["stores"], &["pingpong", "pingpong_off", "sendrecv_off", "put_stream"]),
-    (&["contest"], &["pingpong", "pingpong_off", "sendrecv", "stream"]),
-    (&["demote"], &["pingpong", "rate"]),
-    (&["look-again", "await-waiting"], &["pingpong_persistent", "sendrecv", "overlap_recv", "overlap_both"]),
-    (&["await-ready"], &["pingpong", "pingpong_alloc", "pingpong_written"]),
-    (&["promote"], &["pingpong", "stream", "halo", "overlap_recv"]),
-    (&["turn-columns"], &["column"]),
-    (&["ask-places"], &["allgather", "alltoall", "allreduce"]),
-    (&["ask-owner"], &["fetch_create", "put_create", "get_create", "accumulate_create", "get_computing_create"]),
-    (&["guard-mode"], &["accumulate_allocate"]),
-    (&["read-in-place"], &["allgather", "alltoall", "allreduce", "allgather_written", "alltoall_written"]),
-];
-
-/// Rules that no benchmark of one machine shows, and why.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("lend", "acts where a network lends buffers: tern-bench rdma"),
-    ("frequent", "acts where a network lends buffers: tern-bench rdma"),
-    ("rings", "acts between nodes: tern-bench rdma"),
-    ("region", "acts from three members on: tern-bench oversubscribed --line off=tern:TERN_POLICY=-region"),
-    ("spread", "acts with more ranks than cores: tern-bench oversubscribed --line off=tern:TERN_POLICY=-spread"),
-    ("strangers", "acts where other programs use the cores: oversubscribed, as above"),
-    ("give-way", "acts with more ranks than cores: oversubscribed, as above"),
-];
-
-/// The rules that may matter for a benchmark.
-fn rules_of(benchmark: &str) -> Vec<String> {
-    let rows = ROWS.iter().filter(|(_, benchmarks)| benchmarks.contains(&benchmark));
-    rows.flat_map(|(rules, _)| rules.iter().map(|rule| rule.to_string())).collect()
-}
-
-/// The line beside which a rule's own line is held.
-fn beside(rule: &str) -> &'static str {
-    if PRIVATE.contains(&rule) { ON_PRIVATE } else { ON }
+/// The rules that are looked at: those of these names, or all, as far as the machine has what they need.
+fn looked_at(names: &[String]) -> Result<Vec<&'static Subject>, String> {
+    if let Some(wrong) = names.iter().find(|name| !SUBJECTS.iter().any(|subject| subject.rule == name.as_str())) {
+        let known = SUBJECTS.iter().map(|subject| subject.rule).collect::<Vec<_>>().join(", ");
+        return Err(format!("--rules {wrong}: no benchmark of one machine shows such a rule; there are {known}"));
+    }
+    let wanted = |subject: &&Subject| names.is_empty() || names.iter().any(|name| name == subject.rule);
+    let able = |subject: &&Subject| lacks(subject.needs, tern_device::hint::can_demote()).is_none();
+    Ok(SUBJECTS.iter().filter(wanted).filter(able).collect())
 }
 
 /// Each benchmark by itself, with the lines that run it.
-fn jobs(quick: bool) -> Vec<Job> {
+fn jobs(subjects: &[&Subject], quick: bool) -> Vec<Job> {
     let mut all = suite::point_to_point(quick);
     all.extend(suite::overlap(quick));
     all.extend(suite::collectives(quick));
@@ -78,14 +54,15 @@ fn jobs(quick: bool) -> Vec<Job> {
     let mut jobs = Vec::new();
     for job in all {
         for &benchmark in &job.benchmarks {
-            let mut lines = rules_of(benchmark);
+            let subjects = subjects.iter().filter(|subject| subject.benchmarks().any(|name| name == benchmark));
+            let mut lines: Vec<String> = subjects.map(|subject| subject.rule.to_string()).collect();
             if lines.is_empty() {
                 continue;
             }
-            let mut beside: Vec<String> = lines.iter().map(|rule| beside(rule).to_string()).collect();
-            beside.sort_unstable();
-            beside.dedup();
-            lines.extend(beside);
+            let mut on: Vec<&str> = lines.iter().map(|rule| beside(rule)).collect();
+            on.sort_unstable();
+            on.dedup();
+            lines.extend(on.into_iter().flat_map(|on| [on.to_string(), format!("{on}{AGAIN}")]));
             let mut one = Job { benchmarks: vec![benchmark], lines, extra: None, ..job.clone() };
             if one.sized {
                 one = one.sizes(if quick { FEW_SIZES } else { SIZES });
@@ -96,190 +73,163 @@ fn jobs(quick: bool) -> Vec<Job> {
     jobs
 }
 
-/// All rules on, and each off in turn.
-fn lines() -> Vec<Line> {
-    let tern =
-        |name: &str, variables| Line { name: name.to_string(), library: "tern".to_string(), prefix: None, variables };
-    let private = || ("TERN_PROMOTE".to_string(), "off".to_string());
-    let off = |rule: &&rules::Rule| {
-        let mut variables = vec![("TERN_POLICY".to_string(), format!("-{}", rule.name))];
-        variables.extend(PRIVATE.contains(&rule.name).then(private));
-        tern(rule.name, variables)
+/// All rules on, the same again, and each off in turn.
+fn lines(subjects: &[&Subject]) -> Vec<Line> {
+    let line = |name: &str, off: Option<String>, private: bool| {
+        let mut variables: Vec<(String, String)> =
+            off.map(|off| ("TERN_POLICY".to_string(), off)).into_iter().collect();
+        variables.extend(private.then(|| ("TERN_PROMOTE".to_string(), "off".to_string())));
+        Line { name: name.to_string(), library: "tern".to_string(), prefix: None, variables }
     };
-    let mut lines = vec![tern(ON, Vec::new()), tern(ON_PRIVATE, vec![private()])];
-    lines.extend(rules::ALL.iter().filter(|rule| ROWS.iter().any(|(names, _)| names.contains(&rule.name))).map(off));
+    let mut lines = Vec::new();
+    for (on, private) in [(ON, false), (ON_PRIVATE, true)] {
+        lines.push(line(on, None, private));
+        lines.push(line(&format!("{on}{AGAIN}"), Some(INERT.to_string()), private));
+    }
+    lines
+        .extend(subjects.iter().map(|subject| line(subject.rule, Some(format!("-{}", subject.rule)), subject.private)));
     lines
 }
 
-/// Measures, and prints what each rule is worth.
-pub fn measure(options: &Options, places: &Places) -> Result<(), String> {
+/// Judges sittings that earlier runs have left, side by side.
+pub fn compare(files: &[PathBuf]) -> Result<(), String> {
+    let sittings = files.iter().map(|file| Sitting::read(file)).collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let judged: Vec<_> = sittings.iter().map(judge).collect();
+    println!("{}", report::text(&names, &judged));
+    Ok(())
+}
+
+/// One sitting: measures, keeps it in a file of its own, and prints what it says.
+pub fn measure(options: &Options, places: &Places, rules: &[String]) -> Result<(), String> {
     let output = places.output.join("ablate");
     std::fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
     let rounds = options.rounds.unwrap_or(ROUNDS[usize::from(options.quick)]);
     let options = &Options { rounds: Some(rounds), ..options.clone() };
-    let mut session = Session::with_lines(options, places, &output, lines().into_iter().map(|line| (line, None)))?;
-    let measured = session.run(&jobs(options.quick), |session| report::write(session, &output));
-    let text = text(&session);
-    let path = output.join("worth.md");
-    std::fs::write(&path, &text).map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("{text}");
-    eprintln!("written: worth.md, report.md, figures.csv in {}", output.display());
+    let subjects = looked_at(rules)?;
+    let lines = lines(&subjects).into_iter().map(|line| (line, None));
+    let mut session = Session::with_lines(options, places, &output, lines)?;
+    let jobs = jobs(&subjects, options.quick);
+    let path = sitting::free(&output);
+    let mut sitting = begin(&session);
+    for job in session.wanted(&jobs) {
+        sitting.counted.extend(count(&session, &job, &output));
+    }
+    let measured = session.run(&jobs, |session| {
+        sitting.rows = rows(&session.figures);
+        sitting.write(&path)?;
+        crate::report::write(session, &output)
+    });
+    compare(std::slice::from_ref(&path))?;
+    eprintln!(
+        "written: {}, and report.md, figures.csv beside it; `ablate --results` takes several such sittings",
+        path.display()
+    );
     measured
 }
 
-/// What a rule is worth in a row.
-struct Worth<'a> {
-    row: &'a Row,
-    on: Summary,
-    off: Summary,
-}
-
-impl Worth<'_> {
-    /// By how many percent the row is better with the rule than without; in a share, by how many points.
-    fn percent(&self) -> f64 {
-        let (on, off) = (self.on.median, self.off.median);
-        match self.row.higher_is_better() {
-            _ if self.row.is_share() => on - off,
-            true => 100.0 * (on / off - 1.0),
-            false => 100.0 * (off / on - 1.0),
-        }
-    }
-
-    /// The spreads of both, in the same unit.
-    fn spread(&self) -> f64 {
-        let parts = [self.on, self.off]
-            .map(|one| if self.row.is_share() { one.spread } else { 100.0 * one.spread / one.median });
-        parts[0].hypot(parts[1])
-    }
-
-    /// More than chance, as far as the spread tells, which fewer values have none of.
-    fn shows(&self) -> bool {
-        let enough = self.on.count.min(self.off.count) >= ENOUGH;
-        enough && self.percent().abs() >= SHOWN && self.percent().abs() > 2.0 * self.spread()
+fn begin(session: &Session) -> Sitting {
+    Sitting {
+        processor: cores::model(),
+        kernel: cores::kernel(),
+        cores: session.cores.clone(),
+        can_demote: tern_device::hint::can_demote(),
+        ..Sitting::default()
     }
 }
 
-fn worths<'a>(session: &'a Session, rule: &str) -> Vec<Worth<'a>> {
-    let rows = session.figures.rows();
-    rows.filter_map(|(row, summary)| Some(Worth { row, on: summary(beside(rule))?, off: summary(rule)? })).collect()
+fn rows(figures: &Figures) -> Vec<(crate::figures::Row, BTreeMap<String, sitting::Rounds>)> {
+    figures.near_values().map(|(row, lines)| (row.clone(), lines)).collect()
 }
 
-/// The report: a table of the rules, then each rule's rows.
-fn text(session: &Session) -> String {
-    let mut text = format!(
-        "What each rule of the policy is worth: medians of {} rounds, lines in turn, on cores {:?}. Percent: how much better a row is with \
-         the rule than without; ± is the spread of both (half the interquartile ranges, combined). A row counts as better or \
-         worse from {SHOWN} % and twice the spread on.\n\n| rule | rows | better | worse | best | worst |\n|---|---|---|---|---|---|\n",
-        session.rounds, session.cores
-    );
-    for rule in rules::ALL {
-        let worths = worths(session, rule.name);
-        let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == rule.name);
-        if let Some((name, why)) = elsewhere {
-            let _ = writeln!(text, "| {name} | | | | {why} | |");
-            continue;
-        }
-        let (better, worse): (Vec<_>, Vec<_>) =
-            worths.iter().filter(|worth| worth.shows()).partition(|worth| worth.percent() > 0.0);
-        let by_worth = |a: &&&Worth<'_>, b: &&&Worth<'_>| a.percent().total_cmp(&b.percent());
-        let show = |worth: Option<&&Worth<'_>>| {
-            worth.map(|w| format!("{} {}: {}", w.row.benchmark, report::size(w.row), cell(w))).unwrap_or_default()
-        };
-        let [best, worst] = [show(better.iter().max_by(by_worth)), show(worse.iter().min_by(by_worth))];
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {best} | {worst} |",
-            rule.name,
-            worths.len(),
-            better.len(),
-            worse.len()
-        );
-    }
-    for rule in rules::ALL {
-        let worths = worths(session, rule.name);
-        if worths.is_empty() {
-            continue;
-        }
-        let _ =
-            writeln!(text, "\n**{}**\n\n| | size | unit | on | off | worth |\n|---|---|---|---|---|---|", rule.name);
-        for worth in &worths {
-            let Worth { row, on, off } = worth;
-            let [on, off] = [on, off].map(|one| format!("{:.3} ±{:.3}", one.median, one.spread));
-            let mark = if worth.shows() { "**" } else { "" };
-            let size = report::size(row);
-            let _ = writeln!(
-                text,
-                "| {} | {size} | {} | {on} | {off} | {mark}{}{mark} |",
-                row.benchmark,
-                row.unit,
-                cell(worth)
-            );
+/// How often the rules act in a job's rows: a launch for each size, which the library's own counters watch. Nobody looks at its times.
+fn count(session: &Session, job: &Job, output: &Path) -> Vec<Counted> {
+    let sizes = if job.sized { job.sizes.clone() } else { vec![0] };
+    let on =
+        |library: &&Library| [ON, ON_PRIVATE].contains(&library.name.as_str()) && job.lines.contains(&library.name);
+    let mut all = Vec::new();
+    for library in session.libraries.iter().filter(on) {
+        for &size in &sizes {
+            let one = if job.sized { job.clone().sizes(&[size]) } else { job.clone() };
+            let counters = output.join("counters");
+            let _ = std::fs::remove_file(&counters);
+            let counting = library.with(&[("TERN_STATS".to_string(), counters.display().to_string())]);
+            session.launch(&counting, one.binding, &[(one.ranks, &[], &one.arguments())]);
+            // A launch that failed has left none, and is told when it is measured.
+            if let Ok(text) = std::fs::read_to_string(&counters) {
+                let benchmark = job.benchmarks[0].to_string();
+                all.push(Counted { line: library.name.clone(), benchmark, size, rules: counts(&text) });
+            }
         }
     }
-    text
+    all
 }
 
-fn cell(worth: &Worth<'_>) -> String {
-    format!("{:+.1} ±{:.1} %", worth.percent(), worth.spread())
+/// The counts of the rules, from what TERN_STATS has written: name, unit, and the sum of all processes.
+fn counts(text: &str) -> BTreeMap<String, u64> {
+    let count = |line: &str| {
+        let (name, rest) = line.strip_prefix(COUNTER)?.split_once(" [")?;
+        let sum = rest.split_once(']')?.1.split_whitespace().next()?.parse().ok()?;
+        Some((name.replace('_', "-"), sum))
+    };
+    text.lines().filter_map(count).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn every_rule_has_rows_or_a_reason() {
-        for rule in rules::ALL {
-            let shown = ROWS.iter().filter(|(names, _)| names.contains(&rule.name)).count();
-            let elsewhere = ELSEWHERE.iter().filter(|(name, _)| *name == rule.name).count();
-            assert_eq!(shown + elsewhere, 1, "{}", rule.name);
-        }
-        let known = |name: &str| rules::ALL.iter().any(|rule| rule.name == name);
-        let named = ROWS.iter().flat_map(|(names, _)| *names).chain(ELSEWHERE.iter().map(|(name, _)| name));
-        assert_eq!(named.copied().find(|name| !known(name)), None, "no such rule");
+    fn everything() -> Vec<&'static Subject> {
+        SUBJECTS.iter().collect()
     }
 
     #[test]
     fn a_rule_for_private_memory_stands_beside_a_line_without_promotion() {
-        let lines = lines();
+        let lines = lines(&everything());
         let promotes = |name: &str| {
             let line = lines.iter().find(|line| line.name == name).expect("a line of this name");
             !line.variables.iter().any(|(name, _)| name == "TERN_PROMOTE")
         };
-        for rule in ROWS.iter().flat_map(|(names, _)| *names) {
-            assert_eq!(promotes(rule), promotes(beside(rule)), "{rule}");
+        for subject in SUBJECTS {
+            assert_eq!(promotes(subject.rule), promotes(beside(subject.rule)), "{}", subject.rule);
         }
         assert!(promotes(ON) && !promotes(ON_PRIVATE) && !promotes("ask-owner"));
     }
 
     #[test]
+    fn a_line_that_runs_again_does_the_same() {
+        assert!(subjects::ELSEWHERE.iter().any(|(name, _)| format!("-{name}") == INERT), "{INERT} acts on one machine");
+        let lines = lines(&everything());
+        for on in [ON, ON_PRIVATE] {
+            let again = lines.iter().find(|line| line.name == format!("{on}{AGAIN}")).expect("the line again");
+            assert_eq!(again.variables[0], ("TERN_POLICY".to_string(), INERT.to_string()));
+        }
+    }
+
+    #[test]
     fn every_benchmark_that_is_named_is_run_once() {
         for quick in [true, false] {
-            let jobs = jobs(quick);
-            for benchmark in ROWS.iter().flat_map(|(_, benchmarks)| *benchmarks) {
-                let runs: Vec<_> = jobs.iter().filter(|job| job.benchmarks == [*benchmark]).collect();
+            let jobs = jobs(&everything(), quick);
+            for benchmark in SUBJECTS.iter().flat_map(Subject::benchmarks) {
+                let runs: Vec<_> = jobs.iter().filter(|job| job.benchmarks == [benchmark]).collect();
                 assert_eq!(runs.len(), 1, "{benchmark}");
-                assert!(runs[0].lines.len() >= 2, "{benchmark} has nothing beside it");
+                assert!(runs[0].lines.len() >= 3, "{benchmark} has nothing beside it");
             }
         }
     }
 
     #[test]
-    fn worth_is_what_a_row_gains_by_the_rule() {
-        let row =
-            |unit: &str| Row { title: String::new(), benchmark: "b".into(), size: 8, unit: unit.into(), ranks: 2 };
-        let of = |median| Summary { median, spread: median / 100.0, count: 5, bad: false };
-        let (time, rate, share) = (row("us"), row("M/s"), row("%"));
-        let worth = |row, on, off| Worth { row, on: of(on), off: of(off) }.percent().round();
-        assert_eq!(worth(&time, 10.0, 12.0), 20.0);
-        assert_eq!(worth(&rate, 12.0, 10.0), 20.0);
-        assert_eq!(worth(&rate, 10.0, 20.0), -50.0);
-        assert_eq!(worth(&share, 90.0, 40.0), 50.0);
-        assert!(Worth { row: &time, on: of(10.0), off: of(10.5) }.shows());
-        assert!(!Worth { row: &time, on: of(10.0), off: of(10.25) }.shows(), "too little");
-        let noisy = Summary { spread: 3.0, ..of(10.5) };
-        assert!(!Worth { row: &time, on: of(10.0), off: noisy }.shows(), "perhaps chance");
-        let once = Summary { count: 2, ..of(12.0) };
-        assert!(!Worth { row: &time, on: of(10.0), off: once }.shows(), "too few");
+    fn rules_are_chosen_by_name() {
+        let chosen = |names: &[&str]| looked_at(&names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        assert_eq!(chosen(&["copies", "mirror"]).unwrap().len(), 2);
+        assert!(chosen(&["rings"]).is_err_and(|error| error.contains("rings") && error.contains("copies")));
+        let named = jobs(&chosen(&["mirror"]).unwrap(), true);
+        assert!(named.iter().all(|job| job.lines == ["mirror", "tern", "tern-again"]), "{:?}", named[0].lines);
+    }
+
+    #[test]
+    fn counts_of_rules_are_read_from_the_statistics() {
+        let text = "sent_eager [messages]   7   3   4\npolicy_look_ahead [receives]   12   5   7\npolicy_x\n";
+        assert_eq!(counts(text), BTreeMap::from([("look-ahead".to_string(), 12)]));
     }
 }

@@ -260,6 +260,16 @@ impl Figures {
         points
     }
 
+    /// Rows in order, each with the values of its libraries round by round: `None` in place of one from another placement than a good one.
+    pub fn near_values(&self) -> impl Iterator<Item = (&Row, BTreeMap<String, Vec<Option<f64>>>)> {
+        let near = near_ns(self.placements());
+        let good = move |sample: &Sample| (kind(sample.placement, near) == Kind::Near).then_some(sample.value);
+        self.rows.iter().map(move |(row, libraries)| {
+            let of = |(name, samples): (&String, &Vec<Sample>)| (name.clone(), samples.iter().map(good).collect());
+            (row, libraries.iter().map(of).collect())
+        })
+    }
+
     /// The samples behind a summary.
     pub fn values(&self) -> impl Iterator<Item = (&Row, &str, &[Sample])> {
         self.rows.iter().flat_map(|(row, libraries)| {
@@ -341,6 +351,17 @@ mod tests {
         assert_eq!(summarise_kind(&all[3..], Kind::Far, Some(50.0)), None);
         let unknown = [Sample { value: 3.0, placement: None }];
         assert!(!summarise_near(&unknown, None).unwrap().bad);
+    }
+
+    #[test]
+    fn a_round_in_a_bad_placement_keeps_its_place() {
+        let row = Row { title: "t".into(), benchmark: "b".into(), size: 8, unit: "us".into(), ranks: 2 };
+        let mut figures = Figures::default();
+        for (value, line_ns) in [(1.0, 50.0), (9.0, 210.0), (2.0, 52.0), (3.0, 51.0)] {
+            figures.add(row.clone(), "tern", Sample { value, placement: Some(Placement::at(line_ns, false)) });
+        }
+        let (_, lines) = figures.near_values().next().unwrap();
+        assert_eq!(lines["tern"], [Some(1.0), None, Some(2.0), Some(3.0)]);
     }
 
     #[test]

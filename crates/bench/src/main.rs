@@ -83,7 +83,14 @@ enum Command {
     #[command(name = knem::member::COMMAND, hide = true)]
     Member(knem::member::Words),
     /// What each rule of the policy is worth: off in turn, beside all on; not part of `all`
-    Ablate,
+    Ablate {
+        /// Measure nothing: judge these sittings of earlier runs, of several machines too
+        #[arg(long, value_name = "FILE", num_args = 1..)]
+        results: Vec<PathBuf>,
+        /// Only these rules
+        #[arg(long, value_delimiter = ',', value_name = "RULE")]
+        rules: Vec<String>,
+    },
     /// Plots of the figures.json that an earlier run has left in the output folder
     Plot,
     /// Instructions of a short send and receive, counted by valgrind
@@ -183,7 +190,10 @@ fn main() -> ExitCode {
         Command::Rdma => rdma::measure(&cli.options, &places),
         Command::Knem { npb } => knem::measure(&cli.options, &places, npb.as_ref()),
         Command::Member(words) => knem::member::run(&words),
-        Command::Ablate => ablate::measure(&cli.options, &places),
+        Command::Ablate { results, rules } => match results.as_slice() {
+            [] => ablate::measure(&cli.options, &places, &rules),
+            files => ablate::compare(files),
+        },
         Command::Instructions => with_session(&cli.options, &places, instructions::count),
         command => with_session(&cli.options, &places, |session| {
             report::measure(session, &suites(&command, &cli.options))?;
@@ -239,7 +249,7 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         | Command::Rdma
         | Command::Knem { .. }
         | Command::Member(_)
-        | Command::Ablate
+        | Command::Ablate { .. }
         | Command::Instructions => Vec::new(),
     }
 }

@@ -222,7 +222,8 @@ impl Session {
         made.as_ref().map(Some).map_err(Clone::clone)
     }
 
-    fn wanted(&self, jobs: &[Job]) -> Vec<Job> {
+    /// Of the jobs what the options ask for.
+    pub fn wanted(&self, jobs: &[Job]) -> Vec<Job> {
         let only = &self.options.only;
         let mut jobs = jobs.to_vec();
         for job in &mut jobs {

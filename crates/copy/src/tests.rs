@@ -103,6 +103,25 @@ fn short_copies_at_every_alignment() {
     }
 }
 
+/// By ordinary memory and by few lengths, so that Miri can watch every access.
+#[test]
+fn what_is_known_of_memory_changes_no_byte() {
+    const LEN: usize = 5000;
+    let from: Vec<u8> = (0..LEN).map(noise).collect();
+    let sources = [Source::Any, Source::Run, Source::LongRun, Source::Fresh, Source::Peer];
+    let targets = [Target::Soon, Target::Later, Target::Peer];
+    for (source, target) in sources.into_iter().flat_map(|source| targets.map(|target| (source, target))) {
+        for (at, len) in [(0, 0), (3, 1), (5, SHORT - 1), (8, SHORT), (1, 2 * SHORT + 7), (0, LEN)] {
+            let mut to = vec![UNTOUCHED; LEN];
+            // SAFETY: both lie within their memory.
+            unsafe { copy(to[at..].as_mut_ptr(), from[at..].as_ptr(), len, source, target) };
+            let mut expected = vec![UNTOUCHED; LEN];
+            expected[at..at + len].copy_from_slice(&from[at..at + len]);
+            assert!(to == expected, "{source:?} {target:?} {len} at {at}");
+        }
+    }
+}
+
 #[test]
 fn copies_up_to_the_guard_pages() {
     let (mut to, mut from) = memories(4 * PAGE);
@@ -150,7 +169,7 @@ fn hints_change_no_memory_and_touch_no_guard() {
 fn a_release_publishes_what_was_copied() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     const LEN: usize = 8 << 10;
-    const TURNS: usize = 2000;
+    const TURNS: usize = if cfg!(miri) { 50 } else { 2000 };
     let mut cell = vec![0u8; LEN];
     let cell = cell.as_mut_ptr() as usize;
     let turn = AtomicUsize::new(0);

@@ -1,5 +1,8 @@
 //! What the external procedures share, for any binary interface: `face` tells what the C functions take.
 //!
+//! Each library takes these files as a module of its own (`#[path]`). A crate with a trait in place of `face` would have to be generic in the type of
+//! handles, in every C function that is declared, and in statics and exported procedures, which Rust does not let be generic.
+//!
 //! Every argument of a Fortran procedure is an address. The program vouches for them as MPI asks; that is the reason
 //! for the `unsafe` blocks here and in the generated bodies.
 

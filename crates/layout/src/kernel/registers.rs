@@ -80,7 +80,8 @@ mod tests {
     fn all_blocks_are_copied(run: Loop) {
         const COUNT: usize = 3;
         const ROWS: usize = 2;
-        for block in 65..=1024 {
+        // Miri takes minutes for all.
+        for block in (65..=1024).step_by(if cfg!(miri) { 137 } else { 1 }) {
             let (stride, row) = (block + 13, COUNT * (block + 13) + 5);
             let shape = Shape { block: block as u64, count: COUNT as u64, rows: ROWS as u64 };
             let far = Steps { stride: stride as isize, row: row as isize };
