@@ -309,4 +309,10 @@ in MPI_Win_fence for .*: waits for rank [012] to come to it, the window$
 deadlock: rank 0 and rank 1 wait for each other$
 LINES
 
+stalls 3 further not_posted
+expect 'MPI_Win_start whose target posts to others alone' << 'LINES'
+rank 2: in MPI_Win_start for .*: waits for rank 1 to come to it, the window$
+deadlock: ranks [012], [012] and [012] wait in a circle
+LINES
+
 sums

@@ -89,6 +89,22 @@ static void no_wait(void)
     close_window();
 }
 
+/* Rank 1 posts to rank 0 alone, so rank 2 waits for ever, and the others for it. */
+static void not_posted(void)
+{
+    open_window();
+    MPI_Win_set_name(win, "the window");
+    if (rank == 1) {
+        MPI_Group_excl(all, 2, (int[]){1, 2}, &origins);
+        MPI_Win_post(origins, 0, win);
+        MPI_Win_wait(win);
+    } else {
+        MPI_Win_start(target, 0, win);
+        MPI_Win_complete(win);
+    }
+    MPI_Win_fence(0, win);
+}
+
 /* Rank 1 uses memory between post and wait in some way, while the others put into the first words. */
 static void exposed(int post, int start, void (*use)(void))
 {
@@ -508,7 +524,7 @@ int main(int argc, char **argv)
     path = argc > 2 ? argv[2] : "further.file";
     struct { const char *name; void (*run)(void); } ways[] = {
         {"put_after_complete", put_after_complete}, {"put_to_another", put_to_another}, {"no_complete", no_complete},
-        {"no_wait", no_wait}, {"exposed_store", exposed_store}, {"exposed_receive", exposed_receive}, {"exposed_send", exposed_send},
+        {"no_wait", no_wait}, {"not_posted", not_posted}, {"exposed_store", exposed_store}, {"exposed_receive", exposed_receive}, {"exposed_send", exposed_send},
         {"other_assertion", other_assertion}, {"no_put", no_put}, {"exposed_puts_meet", exposed_puts_meet},
         {"right_epochs", right_epochs}, {"not_ready", not_ready}, {"not_ready_persistent", not_ready_persistent},
         {"right_ready", right_ready}, {"neighbour_counts", neighbour_counts}, {"neighbour_types", neighbour_types},

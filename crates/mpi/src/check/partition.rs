@@ -89,7 +89,11 @@ impl Partitions {
         Some(held)
     }
 
-    fn give_up(&self) {
+    /// A round has failed: the library gives everything back, and says nothing of it.
+    pub fn give_up(&self) {
+        if !is_on() {
+            return;
+        }
         (0..self.number).for_each(|partition| _ = self.give_back(partition));
         self.changed.take();
     }

@@ -231,7 +231,10 @@ impl Receiver {
                 outcome.error = outcome.error.or(wrong);
                 outcome
             }
-            Err(error) => Outcome { status: RawStatus::empty(), error: Some(error) },
+            Err(error) => {
+                self.memory.give_up();
+                Outcome { status: RawStatus::empty(), error: Some(error) }
+            }
         }
     }
 }
