@@ -1,5 +1,5 @@
 // Rank 1 sends to rank 2, which it cannot call, and waits for rank 0, who waits for rank 2, who waits for rank 1.
-// With `return` errors are returned, and each rank says what it was told.
+// With `return` errors are returned, and each rank says what it was told. With `handler` a function of the program's gets them.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +11,32 @@ static int class_of(int code)
     return class;
 }
 
+static int is_over;
+
+/* Calls MPI, as a handler may: it is not called after MPI_Finalize has taken the library down. */
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    int size, length;
+    char text[MPI_MAX_ERROR_STRING];
+    MPI_Comm_size(*comm, &size);
+    MPI_Error_string(*code, text, &length);
+    printf("handler%s: class %d of %d ranks\n", is_over ? " of MPI_Finalize" : "", class_of(*code) == MPI_ERR_PROC_ABORTED, size);
+    fflush(stdout);
+}
+
+/* Rank 1 sends so much that the send is under way when its request is freed. */
+static int freed(int rank)
+{
+    static char large[900000];
+    int value = 1, code;
+    MPI_Request request;
+    if (rank != 1) return MPI_Recv(large, sizeof large, MPI_CHAR, (rank + 2) % 3, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    code = MPI_Isend(large, sizeof large, MPI_CHAR, 2, 0, MPI_COMM_WORLD, &request);
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    if (code == MPI_SUCCESS) MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     int rank, value = 1, first, second, last;
@@ -18,12 +44,22 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!strcmp(how, "return")) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    if (!strcmp(how, "last")) {
+    if (!strcmp(how, "last") || !strcmp(how, "handler")) {
+        MPI_Errhandler own;
+        MPI_Comm_create_errhandler(handler, &own);
+        if (!strcmp(how, "handler")) MPI_Comm_set_errhandler(MPI_COMM_WORLD, own);
+        MPI_Errhandler_free(&own);
         // The last that rank 1 does: it finds out in MPI_Finalize.
         if (rank == 1) MPI_Send(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
         if (rank == 2) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        is_over = 1;
+        last = MPI_Finalize();
+        return last ? 9 : 0;
+    }
+    if (!strcmp(how, "freed")) {
+        first = freed(rank);
         MPI_Finalize();
-        return 0;
+        return first;
     }
     if (rank == 1) {
         if (!strcmp(how, "buffered")) {

@@ -6,6 +6,7 @@
 //! - Messages carry clocks, which show that two of them have raced ([`race`]).
 //! - One-sided accesses of one epoch are compared (`win::checked`).
 //! - Members of a collective first exchange what they call, and with which arguments ([`call`]).
+//! - A message of a ready send says so; its receive knows whether the message has waited for it ([`ready`]).
 //! - What was never freed is listed by MPI_Finalize ([`crate::leaks`]).
 //!
 //! The mode must be on at all processes of a job. When it is off, the short ways know nothing of it: they
@@ -15,7 +16,9 @@ pub mod active;
 pub mod call;
 pub mod mapped;
 pub mod noted;
+pub mod partition;
 pub mod race;
+pub mod ready;
 pub mod uses;
 pub mod watch;
 
@@ -63,7 +66,7 @@ pub fn marked<R>(count: i64, datatype: &Datatype, send: impl FnOnce() -> R) -> R
     if !is_on() {
         return send();
     }
-    let mark = mark(&datatype.layout, count);
+    let mark = mark(&datatype.layout, count) | if ready::is_sent() { READY } else { 0 };
     adi().mark(if mark >> KIND == MIXED { mark } else { mark | race::stamp() });
     let sent = send();
     adi().mark(0);
@@ -72,6 +75,8 @@ pub fn marked<R>(count: i64, datatype: &Datatype, send: impl FnOnce() -> R) -> R
 
 /// What marks the only basic type of a message, in the upper bits of a mark; 0 says nothing. Below it is the sender's clock.
 const KIND: u32 = 24;
+/// Of a ready send.
+const READY: u32 = race::LAST as u32 + 1;
 /// In place of it, for messages of several types: then a hash of them follows.
 const MIXED: u32 = 0xff;
 
@@ -81,7 +86,7 @@ fn mark(ty: &Type, count: i64) -> u32 {
     match runs.next() {
         None | Some(Basic::Packed) => 0,
         Some(first) if runs.all(|basic| basic == first) => (first as u32 + 1) << KIND,
-        Some(_) => MIXED << KIND | ty.signature_hash(count) as u32 & ((1 << KIND) - 1),
+        Some(_) => MIXED << KIND | ty.signature_hash(count) as u32 & (READY - 1),
     }
 }
 
@@ -110,7 +115,7 @@ fn expected(ty: &Type, count: i64, bytes: u64) -> u32 {
 /// The error of a receive of `count` elements whose message has other types.
 fn judge(status: &Status, count: i64, datatype: &Datatype) -> Option<Box<Error>> {
     let own = expected(&datatype.layout, count, status.bytes);
-    let theirs = if status.mark >> KIND == MIXED { status.mark } else { status.mark >> KIND << KIND };
+    let theirs = if status.mark >> KIND == MIXED { status.mark & !READY } else { status.mark >> KIND << KIND };
     if theirs == 0 || own == 0 || own == theirs || status.lost > 0 {
         return None;
     }
@@ -144,7 +149,10 @@ pub fn received(status: Status, posted: Option<Posted>, count: i64, datatype: &D
     {
         if !status.cancelled {
             let mixed = status.mark >> KIND == MIXED;
-            race::received(posted, &status, if mixed { 0 } else { status.mark & ((1 << KIND) - 1) });
+            race::received(posted, &status, if mixed { 0 } else { status.mark & (READY - 1) });
+            if posted.waited && status.mark & READY != 0 {
+                ready::tell(posted.function, &status);
+            }
         }
         outcome.error = judge(&status, count, datatype);
         if let Some(error) = &outcome.error {
@@ -231,6 +239,8 @@ pub struct Blocks<'a> {
     pub takes: Vec<(i32, Sign)>,
     /// The memory of it.
     pub uses: Vec<Use>,
+    /// Each block is of an edge of a neighbourhood.
+    pub edges: bool,
 }
 
 /// What a collective says, and its memory.
@@ -242,8 +252,8 @@ pub struct Said {
 /// Says what `blocks` describes; nothing while the program is not checked.
 pub fn blocks<'a>(blocks: impl FnOnce() -> Blocks<'a>) -> Option<Box<Said>> {
     is_on().then(|| {
-        let Blocks { root, op, gives, takes, uses } = blocks();
-        let call = Call { root: root.and_then(rank), op: op.map(operation), gives, takes, ..Call::default() };
+        let Blocks { root, op, gives, takes, uses, edges } = blocks();
+        let call = Call { root: root.and_then(rank), op: op.map(operation), gives, takes, edges, ..Call::default() };
         Box::new(Said { call, uses })
     })
 }

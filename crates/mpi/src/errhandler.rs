@@ -172,6 +172,14 @@ pub fn raise(scope: Scope, function: &str, error: Box<Error>) -> i32 {
     }
 }
 
+/// [`raise`] before the call has done all that it must. Gives the error with which it returns then: no handler is called once more for
+/// it, and its code is what the handler has made of it.
+pub fn raise_now(scope: Scope, function: &str, error: Box<Error>) -> Box<Error> {
+    let code = raise(scope, function, error.clone());
+    let told = Unmade { null: MPI_COMM_NULL, errhandler: predefined(MPI_ERRORS_RETURN) };
+    Box::new(Error { code, scope: Scope::of(Rc::new(told)), ..*error })
+}
+
 /// The code that the call returns: a function of the program's may have changed it.
 fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str, error: &Error) -> i32 {
     if !matches!(handler.action, OnError::Fatal | OnError::Abort) {

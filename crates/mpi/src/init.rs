@@ -181,17 +181,18 @@ pub fn finalize() -> Result<()> {
     crate::p2p::buffered::flush_all();
     crate::check::meet(&world)?;
     quiesce(&world);
-    let undeliverable = adi().take_undeliverable();
+    // The error handler is called while the program may still call MPI from it.
+    let failed = adi().take_undeliverable().map(|peer| {
+        let error = Box::new(Error { begun: true, ..*crate::lost::error(peer) });
+        errhandler::raise_now(Scope::of(world.clone()), "MPI_Finalize", error)
+    });
     crate::bridge::end();
     crate::tool::hand_on();
     crate::leaks::report();
     comm::uninstall();
     state.world.set(World::After);
     release();
-    undeliverable.map_or(Ok(()), |peer| {
-        // The communicator is gone for the program, and its error handler is the one in charge.
-        Err(Box::new(Error { scope: Scope::of(world), begun: true, ..*crate::lost::error(peer) }))
-    })
+    failed.map_or(Ok(()), Err)
 }
 
 /// All processes have come, and all that this one has sent is with them.

@@ -27,8 +27,9 @@ pub fn tell(peer: Proc, why: &str) -> Concerned {
     if world.unwrap_or_else(errhandler::initial).ends_the_job() {
         // As in other calls that find a process lost.
         std::thread::sleep(errhandler::CAUSE);
-        crate::abort::abort_inside(MPI_ERR_PROC_ABORTED, &text);
+        let end = format!("{text}. The job ends with code {MPI_ERR_PROC_ABORTED} (MPI_ERR_PROC_ABORTED)");
+        crate::abort::abort_inside(MPI_ERR_PROC_ABORTED, &end);
     }
-    tern_settings::warn!("{text}");
+    tern_settings::warn!("{text}. A call that may need them fails with MPI_ERR_PROC_ABORTED");
     Rc::new(move |context| p2p::lost::is_programs(context) && p2p::lost::takes_part(context, peer))
 }

@@ -21,7 +21,7 @@ use tern_device::{Abilities, Channel, Direct, Header, Payload, RemoteMemory, Sin
 use tern_node::random;
 use tern_threads::{Thread, without_signals};
 
-/// How long a process that ends waits until what it sent has left.
+/// How long a process that ends waits until what it sent has left, where peers may be silent for a shorter time.
 const SETTLE: Duration = Duration::from_secs(5);
 /// How long it waits for its peers' answers.
 const ANSWERS: Duration = Duration::from_secs(2);
@@ -116,6 +116,7 @@ impl Endpoint {
             shared,
             thread: Some(thread),
             ready,
+            settle: self.settings.silence.max(SETTLE),
         })
     }
 }
@@ -151,6 +152,8 @@ pub struct Ofi {
     pub(crate) shared: Arc<Shared>,
     thread: Option<Thread>,
     ready: Option<OwnedFd>,
+    /// How long it waits, when it ends, until what it sent has left.
+    settle: Duration,
 }
 
 impl Ofi {
@@ -286,7 +289,19 @@ impl Channel for Ofi {
 
     fn settle(&self) {
         self.shared.call().mark();
-        self.work_until(SETTLE, State::has_left);
+        // A peer that is there may be slow; what it has not taken when this process ends is lost.
+        self.work_until(self.settle, State::has_left);
+        while self.shared.call().is_calling() {
+            self.work_until(NAP, State::has_left);
+        }
+        let mut state = self.shared.call();
+        if !state.has_left() {
+            state.give_up_rest(self.settle);
+        }
+    }
+
+    fn reach(&self, peer: u32) {
+        self.shared.call().reach(peer);
     }
 
     fn awake(&self) -> u32 {

@@ -39,6 +39,8 @@ mod remote;
 mod service;
 mod state;
 
+use std::time::Duration;
+
 pub use cards::cards;
 pub use device::{Endpoint, Ofi};
 pub use provider::{Found, TABLE};
@@ -58,6 +60,8 @@ pub struct Settings {
     pub eager: usize,
     /// Long messages and windows go by accesses to memory, where the provider has them.
     pub accesses: bool,
+    /// How long a peer may give no sign. One that was never reached may refuse for twice that time, 3 seconds at least and a minute at most.
+    pub silence: Duration,
     /// Bytes of memory that stay registered for the next transfer.
     pub registered: u64,
     /// For tests: own memory is registered though the provider does not ask for that.
@@ -75,6 +79,7 @@ impl Default for Settings {
             packet: 32 << 10,
             eager: 32 << 10,
             accesses: true,
+            silence: Duration::from_secs(30),
             registered: 4 << 30,
             registers: false,
             locked: None,

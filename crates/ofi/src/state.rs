@@ -18,7 +18,7 @@ use crate::packet::{HEAD, Token};
 use crate::{abi, provider};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Result;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tern_device::Header;
 
 /// Packets to one peer that it has not told to have taken.
@@ -32,6 +32,8 @@ const RECEIVES: usize = 64;
 /// Buffers to receive into, for several packets each, and their bytes.
 const AREAS: usize = 4;
 const AREA: usize = 1 << 20;
+/// The shortest and the longest time for which a peer that was never reached may refuse.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(60)];
 /// Most bytes that are injected: they are put together on the stack.
 pub const INJECT: usize = 512;
 
@@ -72,6 +74,10 @@ struct Peer {
     is_reached: bool,
     /// Something was injected that nothing completed after.
     injected: bool,
+    /// Packets with data that were injected since something has completed.
+    short: u32,
+    /// Buffers that the endpoint has and that have not completed.
+    posted: u32,
     /// What is to be told to it as soon as there is room.
     owes: Owed,
     /// Packets that have overtaken others.
@@ -129,6 +135,8 @@ pub struct State {
     keeps_order: bool,
     /// Own memory has to be registered before a request names it.
     registers: bool,
+    /// How long a peer that was never reached may refuse.
+    patience: Duration,
     keys: Keys,
     accesses: Accesses,
     /// Of each request; and those that are not under way.
@@ -190,6 +198,7 @@ impl State {
             packet,
             keeps_order,
             registers,
+            patience: (2 * settings.silence).clamp(PATIENCE[0], PATIENCE[1]),
             keys,
             accesses,
             of,
@@ -244,6 +253,11 @@ impl State {
     /// Nothing more goes to that peer, nor comes from it. This process itself is not lost, but no access to its memory that is
     /// under way ends well.
     pub fn lose(&mut self, peer: u32, why: &str) {
+        self.lose_with(peer, why, false);
+    }
+
+    /// The same; `is_left`: messages to it that were taken have not left.
+    fn lose_with(&mut self, peer: u32, why: &str, is_left: bool) {
         if peer == self.me {
             return self.fail_accesses(peer);
         }
@@ -251,7 +265,8 @@ impl State {
         if std::mem::replace(&mut it.lost, true) {
             return;
         }
-        let undeliverable = !it.farewell && (!it.outbox.is_empty() || it.sent != 0 && !it.is_reached);
+        let undeliverable =
+            is_left || !it.farewell && it.sent != it.acknowledged && (!it.outbox.is_empty() || !it.is_reached);
         for buffer in std::mem::take(&mut it.outbox) {
             self.sends.give(buffer);
         }

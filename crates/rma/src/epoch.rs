@@ -266,8 +266,10 @@ impl Window {
         for &target in group.iter().filter(|_| told) {
             let posts = self.shared.posts(self.rank(), target);
             let taken = &self.remote(target).taken;
+            let procs = || vec![self.peers.procs[target as usize]];
+            let awaited = || Awaited::Members { context: self.peers.context, procs: procs() };
             // Acquire: pairs with the release in `post`.
-            self.await_members(&|| posts.load(Ordering::Acquire) != taken.get())?;
+            self.await_members_telling(&|| posts.load(Ordering::Acquire) != taken.get(), &awaited)?;
             taken.set(taken.get().wrapping_add(1));
         }
         self.started.borrow_mut().extend_from_slice(group);

@@ -394,6 +394,8 @@ settings! {
     /// asked when nothing has come for a third of that time. Between processes, and between mpiexec and its agents. A rank that has
     /// waited so long for a peer to which it has no connection calls that peer. A message whose receiver's machine answers no call for
     /// twice that time (3 seconds at least, a minute at most) cannot be delivered: the job ends, or a call fails by the error handler.
+    /// The same holds over libfabric for a peer that takes nothing. A process that ends waits so long there, 5 seconds at least, until
+    /// what it has sent has left.
     PEER_TIMEOUT: Duration = "TERN_PEER_TIMEOUT", "30s", 1_000_000_000..=HOUR => "general", Job;
 
     /// A folder that machines share, for names that MPI_Publish_name makes known to jobs on other machines: each is a file

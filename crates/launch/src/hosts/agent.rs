@@ -12,7 +12,7 @@ use super::part::Part;
 use super::{starter, tree};
 use crate::options::{Options, Stdin};
 use crate::plan::Plan;
-use crate::uplink::{Down, Line, Uplink, call};
+use crate::uplink::{Down, Line, Up, Uplink, call};
 use crate::{job, signals};
 
 /// The option that makes an agent of mpiexec.
@@ -46,6 +46,8 @@ pub fn run(args: &[OsString]) -> i32 {
             return 1;
         }
     };
+    // If nobody hears it, that is seen where the connection is read.
+    let _ = Up::Begun.send(&line);
     let Some(part) = Part::decode(&part) else {
         crate::say::say("the agent and mpiexec are not of the same version of Tern");
         return 1;

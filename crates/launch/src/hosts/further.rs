@@ -67,7 +67,7 @@ impl Server<'_> {
             commands.resize(agents.len(), at);
         }
         for (&agent, &command) in agents.iter().zip(&commands) {
-            if self.agents[agent as usize].socket.is_none() {
+            if self.agents[agent as usize].lines.last().is_none() {
                 let woken = self.wake(agent as usize).map_err(|why| (command, why));
                 woken.inspect_err(|_| self.give_room_back(&agents))?;
             }
@@ -169,7 +169,7 @@ impl Server<'_> {
     }
 
     fn tell_agent(&self, agent: usize, message: &Down) {
-        if let Some(socket) = &self.agents[agent].socket {
+        if let Some(socket) = self.agents[agent].lines.last() {
             // What goes wrong is seen where the connection is read.
             let _ = message.send(socket);
         }

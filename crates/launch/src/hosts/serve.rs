@@ -1,6 +1,7 @@
 //! The mpiexec of a job on several hosts: starts an agent on each and brings them together.
 
 mod late;
+mod lines;
 mod listen;
 mod root;
 mod start;
@@ -24,6 +25,7 @@ use crate::options::{Options, TIMED_OUT, late};
 use crate::say::say;
 use crate::signals::{self, Signal};
 use crate::uplink::{Down, Line, Up};
+use lines::Lines;
 
 pub use root::run as root;
 
@@ -35,6 +37,8 @@ const LAST_WORDS: Duration = Duration::from_secs(3);
 /// What happens.
 enum Event {
     Joined(usize, Arc<Line>),
+    /// An agent has begun, with what it was told on that connection.
+    Begun(usize, Arc<Line>),
     Told(usize, Up),
     /// The connection to an agent has ended.
     Lost(usize, Arc<Line>),
@@ -57,9 +61,7 @@ pub(super) struct Agent {
     running: bool,
     /// When the process that started it ended.
     ended: Option<Instant>,
-    /// The connection, until its end has been heard.
-    pub(super) socket: Option<Arc<Line>>,
-    joined: bool,
+    pub(super) lines: Lines,
     done: bool,
     addresses: Option<Vec<Vec<u8>>>,
     /// Where its ranks run, in words.
@@ -85,8 +87,7 @@ impl Agent {
             below: Below::default(),
             running: true,
             ended: None,
-            socket: None,
-            joined: false,
+            lines: Lines::default(),
             done: false,
             addresses: None,
             bindings: None,
@@ -106,7 +107,7 @@ impl Agent {
     /// Nothing comes from it any more: its end is told by one thread, and what it says, as how its ranks have ended, by another.
     fn is_over(&self, now: Instant) -> bool {
         let silent = || self.ended.is_none_or(|ended| now.saturating_duration_since(ended) >= LAST_WORDS);
-        !self.running && (self.socket.is_none() || silent())
+        !self.running && (self.lines.all().is_empty() || silent())
     }
 }
 
@@ -210,7 +211,10 @@ impl Server<'_> {
         while self.agents.iter().any(|agent| !agent.is_over(Instant::now())) {
             let last_words = self.agents.iter().filter_map(|agent| agent.ended).max().map(|ended| ended + LAST_WORDS);
             let last_words = last_words.filter(|_| !self.agents.iter().any(|agent| agent.running));
-            let next = [self.kill_at, self.deadline, self.picture_due(), last_words].into_iter().flatten().min();
+            let next = [self.kill_at, self.deadline, self.picture_due(), self.calls_due(), last_words]
+                .into_iter()
+                .flatten()
+                .min();
             let left = next.map_or(Duration::from_secs(3600), |at| at.saturating_duration_since(Instant::now()));
             match events.recv_timeout(left) {
                 Ok(event) => self.take(event),
@@ -224,6 +228,7 @@ impl Server<'_> {
     fn take(&mut self, event: Event) {
         match event {
             Event::Joined(number, line) => self.joined(number, line),
+            Event::Begun(number, line) => self.begun(number, line),
             Event::Told(number, told) => self.told(number, told),
             Event::Lost(number, line) => self.lost(number, &line),
             Event::Ended(number, status) => self.ended(number, status),
@@ -240,19 +245,25 @@ impl Server<'_> {
             // Too late: it ends with its connection.
             return;
         }
+        if !self.agents[number].lines.add(line.clone()) {
+            return;
+        }
         // A keeper knows its part.
         let part = if self.awaited { Vec::new() } else { self.part(number).encode() };
         // What goes wrong is seen where the connection is read.
         let _ = Down::Begin(part).send(&line);
-        // One that comes once more has not had the answer to its first call.
-        self.agents[number].socket = Some(line);
-        self.agents[number].joined = true;
+    }
+
+    fn begun(&mut self, number: usize, line: Arc<Line>) {
+        self.agents[number].lines.begin(line);
         self.give_waiting(number);
     }
 
     fn told(&mut self, number: usize, told: Up) {
         match told {
             Up::Ended { number, text } => self.not_started(number as usize, &text),
+            // Heard where it is read.
+            Up::Begun => {}
             Up::Addresses(world, table) if world > 0 => self.further_addresses(world, number, &table),
             Up::Spawn { rank, orders } => self.further(number, rank, orders),
             Up::Started { world, failed } => self.started(world, failed),
@@ -314,33 +325,12 @@ impl Server<'_> {
         }
     }
 
-    fn lost(&mut self, number: usize, line: &Arc<Line>) {
-        let agent = &mut self.agents[number];
-        if agent.socket.as_ref().is_some_and(|newer| !Arc::ptr_eq(newer, line)) {
-            return;
-        }
-        agent.socket = None;
-        if !agent.done {
-            let text = format!(
-                "the connection to host {} is lost: its agent, the host or the network to it is gone",
-                agent.name
-            );
-            self.fail(1, &text);
-        }
-        if self.awaited {
-            self.keeper_gone(number);
-        } else if self.agents[number].pid == 0 {
-            // Another agent has started it.
-            self.agents[number].running = false;
-        }
-    }
-
     fn ended(&mut self, number: usize, status: ExitStatus) {
         let agent = &mut self.agents[number];
         agent.running = false;
         agent.ended = Some(Instant::now());
-        if agent.joined {
-            return;
+        if agent.lines.have_called() {
+            return self.calls_no_more(number);
         }
         let how = match (status.code(), status.signal()) {
             (Some(code), _) => format!("exit code {code}"),
@@ -355,7 +345,11 @@ impl Server<'_> {
 
     /// What another agent has run to start that one has ended.
     fn not_started(&mut self, number: usize, text: &str) {
-        if let Some(agent) = self.agents.get(number).filter(|agent| !agent.joined && agent.pid == 0) {
+        let Some(agent) = self.agents.get_mut(number).filter(|agent| agent.pid == 0) else { return };
+        agent.ended = Some(Instant::now());
+        if agent.lines.have_called() {
+            self.calls_no_more(number);
+        } else {
             let text = format!("the agent on host {} did not start: {text}", agent.name);
             self.fail(1, &text);
         }
@@ -382,7 +376,7 @@ impl Server<'_> {
     }
 
     pub(super) fn tell_all(&self, message: &Down) {
-        for socket in self.agents.iter().filter_map(|agent| agent.socket.as_ref()) {
+        for socket in self.agents.iter().flat_map(|agent| agent.lines.all()) {
             let _ = message.send(socket);
         }
     }
@@ -410,7 +404,7 @@ impl Server<'_> {
             return;
         }
         // Who has not joined has nothing to end.
-        for agent in self.agents.iter_mut().filter(|agent| agent.running && !agent.joined) {
+        for agent in self.agents.iter_mut().filter(|agent| agent.running && !agent.lines.have_called()) {
             kill(agent.pid, libc::SIGTERM);
             // Those that others start are turned away when they come.
             agent.running = agent.pid != 0;
@@ -420,6 +414,7 @@ impl Server<'_> {
     fn check_time(&mut self) {
         let now = Instant::now();
         self.check_picture(now);
+        self.check_calls(now);
         if self.deadline.is_some_and(|deadline| now >= deadline) {
             self.fail(TIMED_OUT, &late(self.options.timeout));
         }
@@ -433,7 +428,8 @@ impl Server<'_> {
                 kill(agent.pid, libc::SIGKILL);
                 if agent.pid == 0 {
                     // Its connection ends, and so does it.
-                    (agent.running, agent.socket) = (false, None);
+                    agent.running = false;
+                    agent.lines.clear();
                 }
             }
         }
@@ -455,13 +451,15 @@ mod tests {
     #[test]
     fn an_agent_is_listened_to_until_its_connection_ends_or_for_a_while() {
         let (line, _) = crate::uplink::pair();
-        let mut agent = Agent { socket: Some(Arc::new(line)), joined: true, ..Agent::expected(String::new()) };
+        let mut agent = Agent::expected(String::new());
+        let line = Arc::new(line);
+        agent.lines.begin(line.clone());
         let now = Instant::now();
         assert!(!agent.is_over(now));
         (agent.running, agent.ended) = (false, Some(now));
         assert!(!agent.is_over(now), "it may have said how its ranks have ended");
         assert!(agent.is_over(now + LAST_WORDS));
-        agent.socket = None;
+        assert_eq!(agent.lines.end(&line, false), lines::End::Gone);
         assert!(agent.is_over(now));
     }
 }

@@ -31,7 +31,7 @@ impl Server<'_> {
         if self.stall.is_none() {
             // Hosts without an agent, since they never had ranks, have nothing to tell.
             let hosts = self.agents.iter().zip(&self.shares);
-            let hosts = hosts.map(|(agent, share)| (share.ranks == 0 && agent.socket.is_none()).then(Vec::new));
+            let hosts = hosts.map(|(agent, share)| (share.ranks == 0 && agent.lines.last().is_none()).then(Vec::new));
             let hosts = hosts.collect();
             self.stall = Some(Gathering { until: Instant::now() + ANSWER, hosts, first });
             self.tell_all(&Down::Ask);

@@ -19,6 +19,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const NEXT: Duration = Duration::from_millis(250);
 /// Before an address is called once more at which somebody has answered.
 const AGAIN: Duration = Duration::from_millis(200);
+/// So long after the end of its connection a caller has called once more, if it has not had the answer to its call.
+pub const CALLS_AGAIN: Duration = Duration::from_secs(10);
 /// How long the kernel of the other side may be silent, until the settings of the job are known.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long to try in all.

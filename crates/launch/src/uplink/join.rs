@@ -2,7 +2,7 @@
 
 use tern_pmi::Secret;
 
-use super::{Down, Uplink, call};
+use super::{Down, Up, Uplink, call};
 
 impl Uplink {
     /// Joins the root as the keeper of that node.
@@ -14,6 +14,7 @@ impl Uplink {
             let line = call(callers, secret, node)?;
             line.prepare();
             Down::receive_first(&line)?;
+            Up::Begun.send(&line)?;
             Ok(line)
         };
         match join() {

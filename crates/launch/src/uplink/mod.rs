@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tern_pmi::addresses;
 
 use crate::picture::Told;
-pub use call::{call, callers};
+pub use call::{CALLS_AGAIN, call, callers};
 pub use line::Line;
 #[cfg(test)]
 pub use line::pair;

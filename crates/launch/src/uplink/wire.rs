@@ -48,6 +48,8 @@ pub enum About {
 /// From an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Up {
+    /// It has been told what to do, and has begun.
+    Begun,
     /// The addresses of its ranks of a world.
     Addresses(u32, Vec<u8>),
     /// Its rank of that number, among those that it has, asks for further processes (`tern_pmi::Orders`) that are to find their
@@ -125,6 +127,12 @@ impl Down {
         Down::decode(&line.receive(None)?).ok_or_else(damaged)
     }
 
+    /// The next one, if it comes in that time.
+    #[cfg(test)]
+    pub fn receive_of(line: &Line, time: Duration) -> Option<Down> {
+        Down::decode(&line.receive(Some(time)).ok()?)
+    }
+
     /// The first one, [`Down::Begin`]: what it holds.
     ///
     /// Errors: as of [`Down::receive`]; it does not come in time.
@@ -140,6 +148,7 @@ impl Up {
     fn encode(&self) -> Vec<u8> {
         let mut out = Writer::default();
         match self {
+            Up::Begun => out.number(1),
             Up::Addresses(world, table) => out.number(2).number((*world).into()).bytes(table),
             Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
             Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
@@ -170,6 +179,7 @@ impl Up {
     fn decode(bytes: &[u8]) -> Option<Up> {
         let input = &mut Reader(bytes);
         Some(match input.number()? {
+            1 => Up::Begun,
             2 => Up::Addresses(input.number()? as u32, input.bytes()?.to_vec()),
             3 => Up::Failed(input.number()? as i32, text(input.bytes()?)),
             4 => Up::Standing { waits: text(input.bytes()?), gone: text(input.bytes()?) },
@@ -238,6 +248,7 @@ mod tests {
             assert_eq!(Down::decode(&message.encode()), Some(message));
         }
         for message in [
+            Up::Begun,
             Up::Addresses(2, vec![3; 100]),
             Up::Failed(-5, "über".into()),
             Up::Standing { waits: "rank 1".into(), gone: String::new() },

@@ -16,6 +16,7 @@ pub fn open(job: &Job) -> Result<Endpoint> {
         provider: named(tern_settings::OFI_PROVIDER.get()),
         domain: named(tern_settings::INTERFACE.get()),
         eager,
+        silence: tern_settings::PEER_TIMEOUT.get(),
         registered: tern_settings::REGISTERED.get(),
         locked: faults.locked,
         ..default

@@ -41,6 +41,8 @@ pub struct Call {
     pub gives: Vec<(i32, Sign)>,
     /// Data expected from a rank, or from each.
     pub takes: Vec<(i32, Sign)>,
+    /// Of a neighbourhood: each block is of one edge, and several may be of the same rank, in the order in which they meet.
+    pub edges: bool,
     /// The caller's clock and phase ([`super::race`]).
     pub clock: u64,
     pub phase: u64,
@@ -82,6 +84,9 @@ pub fn compare(comm: &str, calls: &[Call]) -> Result<()> {
             other.text
         );
     }
+    if calls.iter().any(|call| call.edges) {
+        return compare_edges(comm, calls);
+    }
     for (to, taker) in calls.iter().enumerate() {
         for (from, giver) in calls.iter().enumerate() {
             if let Some(taken) = find(&taker.takes, from)
@@ -101,6 +106,46 @@ pub fn compare(comm: &str, calls: &[Call]) -> Result<()> {
     Ok(())
 }
 
+/// The blocks of `list` that are for `rank` or from it.
+fn of(list: &[(i32, Sign)], rank: usize) -> impl Iterator<Item = &Sign> {
+    list.iter().filter(move |(other, _)| *other == rank as i32).map(|(_, sign)| sign)
+}
+
+/// Both ends of each edge of a neighbourhood (section 8.6).
+fn compare_edges(comm: &str, calls: &[Call]) -> Result<()> {
+    let edges = calls.iter().enumerate().flat_map(|(rank, call)| {
+        let out = call.gives.iter().map(move |(other, _)| (rank, *other as usize));
+        out.chain(call.takes.iter().map(move |(other, _)| (*other as usize, rank)))
+    });
+    let mut edges: Vec<(usize, usize)> = edges.collect();
+    edges.sort_unstable();
+    edges.dedup();
+    for (from, to) in edges {
+        let (Some(giver), Some(taker)) = (calls.get(from), calls.get(to)) else { continue };
+        let function = &giver.function;
+        let (gives, takes) = (of(&giver.gives, to).count(), of(&taker.takes, from).count());
+        if gives != takes {
+            return err!(
+                MPI_ERR_TOPOLOGY,
+                "on {comm}: in {function} rank {from} has {gives} edges to rank {to}, which has {takes} from it: both ends of an \
+                 edge must name each other as often"
+            );
+        }
+        let mut both = of(&giver.gives, to).zip(of(&taker.takes, from)).enumerate();
+        if let Some((at, (given, taken))) = both.find(|(_, (given, taken))| !given.fits(taken)) {
+            let which = if gives > 1 { format!(" over their edge {at}") } else { String::new() };
+            return err!(
+                given.class(taken),
+                "on {comm}: in {function} rank {from} gives {} to its neighbour rank {to}{which}, which expects {}; counts and \
+                 types must agree",
+                given.text,
+                taken.text
+            );
+        }
+    }
+    Ok(())
+}
+
 fn differ(class: i32, comm: &str, rank: usize, verb: &str, own: &str, theirs: &str) -> Result<()> {
     Err(Error::new(
         class,
@@ -114,6 +159,7 @@ impl Call {
         let mut out = Vec::new();
         put(&mut out, self.clock as i64);
         put(&mut out, self.phase as i64);
+        put(&mut out, i64::from(self.edges));
         put_text(&mut out, &self.function);
         put(&mut out, self.root.map_or(i64::MIN, i64::from));
         put_text(&mut out, self.op.as_deref().unwrap_or(""));
@@ -133,7 +179,7 @@ impl Call {
     /// The call of such bytes; what is missing stays empty.
     pub fn decode(mut bytes: &[u8]) -> Call {
         let bytes = &mut bytes;
-        let (clock, phase) = (get(bytes) as u64, get(bytes) as u64);
+        let (clock, phase, edges) = (get(bytes) as u64, get(bytes) as u64, get(bytes) != 0);
         let function = get_text(bytes);
         let root = i32::try_from(get(bytes)).ok();
         let op = Some(get_text(bytes)).filter(|op| !op.is_empty());
@@ -149,7 +195,7 @@ impl Call {
         }
         let (takes, gives) = (lists.pop().unwrap_or_default(), lists.pop().unwrap_or_default());
         let same = lists.pop().unwrap_or_default().pop().map(|(_, sign)| sign);
-        Call { function, root, op, same, gives, takes, clock, phase }
+        Call { function, root, op, same, gives, takes, edges, clock, phase }
     }
 }
 
@@ -204,6 +250,7 @@ mod tests {
             same: Some(sign(1, u64::MAX)),
             gives: vec![(ALL, sign(2, 2)), (5, sign(3, 0))],
             takes: vec![(0, sign(4, 4))],
+            edges: true,
             clock: 7,
             phase: u64::MAX,
             ..call("MPI_Reduce")
@@ -229,6 +276,29 @@ mod tests {
         refused(&[with(sign(4, 1)), with(sign(5, 1))], MPI_ERR_TRUNCATE, &["rank 0", "4 x type 1", "5 x type 1"]);
         refused(&[with(sign(4, 1)), with(sign(4, 2))], MPI_ERR_TYPE, &["rank 1", "4 x type 2"]);
         assert!(compare("", &[with(sign(4, 1)), call("MPI_Allreduce"), with(sign(4, 0))]).is_ok());
+    }
+
+    #[test]
+    fn both_ends_of_an_edge_agree_in_order() {
+        let with = |gives: &[(i32, u64)], takes: &[(i32, u64)]| {
+            let list = |blocks: &[(i32, u64)]| blocks.iter().map(|&(rank, count)| (rank, sign(count, 1))).collect();
+            Call { gives: list(gives), takes: list(takes), edges: true, ..call("MPI_Neighbor_alltoallv") }
+        };
+        // Two edges from 0 to 1, and one back, of other sizes.
+        let (zero, one) = (with(&[(1, 2), (1, 3)], &[(1, 4)]), with(&[(0, 4)], &[(0, 2), (0, 3)]));
+        assert!(compare("", &[zero.clone(), one]).is_ok());
+        let swapped = with(&[(0, 4)], &[(0, 3), (0, 2)]);
+        refused(
+            &[zero.clone(), swapped],
+            MPI_ERR_TRUNCATE,
+            &["rank 0 gives 2 x type 1", "rank 1 over their edge 0", "expects 3"],
+        );
+        refused(&[zero, with(&[(0, 4)], &[(0, 2)])], MPI_ERR_TOPOLOGY, &["rank 0 has 2 edges to rank 1, which has 1"]);
+        refused(
+            &[with(&[], &[]), with(&[], &[(0, 2)])],
+            MPI_ERR_TOPOLOGY,
+            &["rank 0 has 0 edges to rank 1, which has 1"],
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! A race is told if it matters: if the later receive would not have taken the message of the earlier one in exchange.
 
+use crate::check::ready;
 use crate::constants::{MPI_ANY_SOURCE, MPI_ANY_TAG};
 use crate::guarded::Guarded;
 use crate::observe;
@@ -14,7 +15,7 @@ use std::collections::VecDeque;
 use tern_adi::{Pattern, Status};
 
 /// The largest count that a message can carry; 0 says that the count is not known.
-const LAST: u64 = (1 << 24) - 1;
+pub const LAST: u64 = (1 << 23) - 1;
 
 /// So many receives are remembered.
 const KEPT: usize = 256;
@@ -27,7 +28,9 @@ const TOLD: u32 = 5;
 pub struct Posted {
     pattern: Option<Pattern>,
     number: u64,
-    function: &'static str,
+    pub function: &'static str,
+    /// Its message has come before.
+    pub waited: bool,
 }
 
 /// A receive from any source that has got its message.
@@ -84,7 +87,7 @@ pub fn stamp() -> u32 {
 pub fn posted(pattern: Option<Pattern>) -> Posted {
     let state = STATE.get();
     state.posted.set(state.posted.get() + 1);
-    Posted { pattern, number: state.posted.get(), function: observe::function() }
+    Posted { pattern, number: state.posted.get(), function: observe::function(), waited: ready::waits(pattern) }
 }
 
 /// A call of `function` begins: does it tell the program of others in a way that no clock follows?
@@ -224,7 +227,7 @@ mod tests {
     use super::*;
 
     fn posted(number: u64, source: i32, tag: i32) -> Posted {
-        Posted { pattern: Some(Pattern { context: 4, source, tag }), number, function: "MPI_Recv" }
+        Posted { pattern: Some(Pattern { context: 4, source, tag }), number, function: "MPI_Recv", waited: false }
     }
 
     fn end(receives: &mut Receives, posted: Posted, message: (i32, i32), stamp: u64, clock: u64) -> usize {

@@ -45,6 +45,15 @@ pub fn send(used: impl FnOnce() -> Use, start: impl FnOnce() -> Request) -> Resu
     Ok(ending(start(), held, About { message: Some("send"), ..About::default() }))
 }
 
+/// A request of an operation that has the memory until it is complete.
+#[inline]
+pub fn held(used: impl FnOnce() -> Use, request: Request) -> Result<Request> {
+    if !is_on() {
+        return Ok(request);
+    }
+    Ok(ending(request, active::hold(used())?, About::default()))
+}
+
 /// The same of any operation that reads the memory.
 pub fn ending(inner: Request, held: Rc<Held>, about: About) -> Request {
     let mut transfers = Vec::new();

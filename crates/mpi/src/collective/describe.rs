@@ -14,7 +14,7 @@ pub(crate) fn describe(comm: &Comm, plan: &Plan) -> Call {
         _ if comm.is_inter() => Call::default(),
         Plan::Blocks(.., said) => said.as_ref().map(|said| said.call.clone()).unwrap_or_default(),
         // Made only where nothing is compared.
-        Plan::Barrier | Plan::Other(..) | Plan::ReduceScatterBlock { .. } => Call::default(),
+        Plan::Barrier | Plan::ReduceScatterBlock { .. } => Call::default(),
         Plan::Bcast { buffer, root } => {
             let (sign, is_root) = (sign(&buffer.ty, buffer.count), *root == Root::Rank(comm.rank as u32));
             let blocks = vec![(if is_root { ALL } else { rank(*root).unwrap_or(ALL) }, sign)];
@@ -47,7 +47,7 @@ pub(crate) fn memory(comm: &Comm, plan: &Plan) -> Vec<Use> {
     let reads = |buffer: &Option<_>, blocks| uses::whole("sendbuf", Access::Read, buffer.as_ref(), blocks);
     let writes = |buffer: Option<&_>, blocks| uses::whole("recvbuf", Access::Write, buffer, blocks);
     let both = match plan {
-        Plan::Barrier | Plan::Other(..) => [None, None],
+        Plan::Barrier => [None, None],
         Plan::Blocks(.., said) => return said.as_ref().map_or_else(Vec::new, |said| said.uses.clone()),
         Plan::Bcast { root: Root::None, .. } => [None, None],
         Plan::Bcast { buffer, root } => {

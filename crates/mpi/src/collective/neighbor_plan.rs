@@ -1,14 +1,18 @@
 //! What each neighbourhood collective has to do at this process (MPI 5.0 section 8.6).
 
 use crate::args::{Counts, Handles};
+use crate::check::active::{Access, Use};
+use crate::check::{self, Blocks, Said};
 use crate::collective::args::*;
 use crate::collective::plan::Plan;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::{Comm, Datatype, Topology};
 use std::rc::Rc;
-use tern_coll::Neighbours;
+use tern_adi::Data;
 use tern_coll::lines::refusal::Call as Of;
+use tern_coll::{Buffer, BufferV, BufferW, Neighbours};
+use tern_layout::Type;
 
 /// The neighbours of this process, in the order of the blocks.
 struct Around {
@@ -45,6 +49,67 @@ impl Around {
     }
 }
 
+/// The memory of one neighbour.
+struct Block {
+    base: *mut u8,
+    count: i64,
+    ty: Rc<Type>,
+}
+
+/// As many blocks of one size: side by side if they lie `apart`, or else the same one.
+fn equal(buffer: &Buffer, neighbours: usize, apart: bool) -> Vec<Block> {
+    let Buffer { base, count, ty } = buffer;
+    let step = if apart { count.wrapping_mul(ty.extent()) } else { 0 };
+    let at = |number: usize| base.wrapping_offset(step.wrapping_mul(number as i64) as isize);
+    (0..neighbours).map(|number| Block { base: at(number), count: *count, ty: ty.clone() }).collect()
+}
+
+fn each_v(buffer: &BufferV) -> Vec<Block> {
+    let BufferV { base, counts, displs, ty } = buffer;
+    let at = |displ: i64| base.wrapping_offset(displ.wrapping_mul(ty.extent()) as isize);
+    let block = |(&count, &displ): (&i64, &i64)| Block { base: at(displ), count, ty: ty.clone() };
+    counts.iter().zip(displs.iter()).map(block).collect()
+}
+
+fn each_w(buffer: &BufferW) -> Vec<Block> {
+    let BufferW { base, counts, displs, types } = buffer;
+    let places = counts.iter().zip(displs.iter()).zip(types.iter());
+    let block = |((&count, &displ), ty): ((&i64, &i64), &Rc<Type>)| Block {
+        base: base.wrapping_offset(displ as isize),
+        count,
+        ty: ty.clone(),
+    };
+    places.map(block).collect()
+}
+
+impl Around {
+    /// What the members compare, if the program is checked: a block for each neighbour. What has none over an edge is left alone.
+    fn said(&self, gives: impl FnOnce() -> Vec<Block>, takes: impl FnOnce() -> Vec<Block>) -> Option<Box<Said>> {
+        check::blocks(|| {
+            let there = |(rank, _): &(i32, Block)| *rank != MPI_PROC_NULL;
+            let out: Vec<(i32, Block)> = self.destinations.iter().copied().zip(gives()).filter(there).collect();
+            let mut places: Vec<(i32, Block)> = self.sources.iter().copied().zip(takes()).collect();
+            if self.cartesian {
+                // What goes in one direction comes from the other one: two blocks of one neighbour meet so.
+                places.chunks_exact_mut(2).for_each(|both| both.swap(0, 1));
+            }
+            let into: Vec<(i32, Block)> = places.into_iter().filter(there).collect();
+            let used = |argument, access| {
+                move |(_, block): &(i32, Block)| Use {
+                    argument,
+                    access,
+                    data: Data::new(block.base, block.count, &block.ty),
+                }
+            };
+            let reads = out.iter().map(used("sendbuf", Access::Read));
+            let uses = reads.chain(into.iter().map(used("recvbuf", Access::Write))).collect();
+            let sign = |(rank, block): &(i32, Block)| (*rank, check::sign(&block.ty, block.count));
+            let (gives, takes) = (out.iter().map(sign).collect(), into.iter().map(sign).collect());
+            Blocks { gives, takes, uses, edges: true, ..Blocks::default() }
+        })
+    }
+}
+
 /// In each dimension the neighbour in negative, then that in positive direction, as
 /// MPI_Cart_shift by 1 gives them; MPI_PROC_NULL over an edge. Ranks are in row-major order.
 fn grid_neighbours(dims: &[i32], periods: &[bool], rank: i32) -> Vec<i32> {
@@ -70,10 +135,10 @@ pub(crate) fn allgather(
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
-    Ok(Plan::Other(
-        Of::NeighborAllgather,
-        tern_coll::neighbor_allgather(&comm.peers, around.as_neighbours(), &send, &recv),
-    ))
+    let said =
+        around.said(|| equal(&send, around.destinations.len(), false), || equal(&recv, around.sources.len(), true));
+    let schedule = tern_coll::neighbor_allgather(&comm.peers, around.as_neighbours(), &send, &recv);
+    Ok(Plan::Blocks(Of::NeighborAllgather, None, schedule, said))
 }
 
 /// MPI_Neighbor_allgatherv.
@@ -85,10 +150,9 @@ pub(crate) fn allgatherv(
     let around = Around::of(comm)?;
     let send = buffer(sendbuf, sendcount, sendtype)?;
     let recv = buffer_v(recvbuf, recvcounts, displs, recvtype, around.sources.len())?;
-    Ok(Plan::Other(
-        Of::NeighborAllgatherv,
-        tern_coll::neighbor_allgatherv(&comm.peers, around.as_neighbours(), &send, &recv),
-    ))
+    let said = around.said(|| equal(&send, around.destinations.len(), false), || each_v(&recv));
+    let schedule = tern_coll::neighbor_allgatherv(&comm.peers, around.as_neighbours(), &send, &recv);
+    Ok(Plan::Blocks(Of::NeighborAllgatherv, None, schedule, said))
 }
 
 /// MPI_Neighbor_alltoall.
@@ -98,10 +162,10 @@ pub(crate) fn alltoall(
 ) -> Result<Plan> {
     let around = Around::of(comm)?;
     let (send, recv) = (buffer(sendbuf, sendcount, sendtype)?, buffer(recvbuf, recvcount, recvtype)?);
-    Ok(Plan::Other(
-        Of::NeighborAlltoall,
-        tern_coll::neighbor_alltoall(&comm.peers, around.as_neighbours(), &send, &recv),
-    ))
+    let said =
+        around.said(|| equal(&send, around.destinations.len(), true), || equal(&recv, around.sources.len(), true));
+    let schedule = tern_coll::neighbor_alltoall(&comm.peers, around.as_neighbours(), &send, &recv);
+    Ok(Plan::Blocks(Of::NeighborAlltoall, None, schedule, said))
 }
 
 /// MPI_Neighbor_alltoallv.
@@ -113,10 +177,9 @@ pub(crate) fn alltoallv(
     let around = Around::of(comm)?;
     let send = buffer_v(sendbuf, sendcounts, sdispls, sendtype, around.destinations.len())?;
     let recv = buffer_v(recvbuf, recvcounts, rdispls, recvtype, around.sources.len())?;
-    Ok(Plan::Other(
-        Of::NeighborAlltoallv,
-        tern_coll::neighbor_alltoallv(&comm.peers, around.as_neighbours(), &send, &recv),
-    ))
+    let said = around.said(|| each_v(&send), || each_v(&recv));
+    let schedule = tern_coll::neighbor_alltoallv(&comm.peers, around.as_neighbours(), &send, &recv);
+    Ok(Plan::Blocks(Of::NeighborAlltoallv, None, schedule, said))
 }
 
 /// MPI_Neighbor_alltoallw.
@@ -128,10 +191,9 @@ pub(crate) fn alltoallw(
     let around = Around::of(comm)?;
     let send = buffer_w(sendbuf, sendcounts, sdispls, sendtypes, around.destinations.len())?;
     let recv = buffer_w(recvbuf, recvcounts, rdispls, recvtypes, around.sources.len())?;
-    Ok(Plan::Other(
-        Of::NeighborAlltoallw,
-        tern_coll::neighbor_alltoallw(&comm.peers, around.as_neighbours(), &send, &recv),
-    ))
+    let said = around.said(|| each_w(&send), || each_w(&recv));
+    let schedule = tern_coll::neighbor_alltoallw(&comm.peers, around.as_neighbours(), &send, &recv);
+    Ok(Plan::Blocks(Of::NeighborAlltoallw, None, schedule, said))
 }
 
 #[cfg(test)]

@@ -63,9 +63,7 @@ pub(crate) enum Plan {
         recv: Buffer,
         op: Operator,
     },
-    /// What no fast path knows.
-    Other(Of, Schedule),
-    /// The same with a root, if there is one, and with what the members compare if the program is checked.
+    /// What no fast path knows, with its root, if there is one, and with what the members compare if the program is checked.
     Blocks(Of, Option<Root>, Schedule, Option<Box<Said>>),
 }
 
@@ -91,7 +89,7 @@ impl Plan {
             Plan::ReduceScatterBlock { send, recv, op } => {
                 tern_coll::reduce_scatter_block(peers, send.as_ref(), &recv, &op)
             }
-            Plan::Other(_, schedule) | Plan::Blocks(_, _, schedule, _) => schedule,
+            Plan::Blocks(_, _, schedule, _) => schedule,
         }
     }
 
@@ -135,7 +133,6 @@ impl Plan {
             Plan::Scan { recv, op, exclusive: false, .. } => of(Of::Scan, None, vector(op, recv)),
             Plan::Scan { recv, op, exclusive: true, .. } => of(Of::Exscan, None, vector(op, recv)),
             Plan::ReduceScatterBlock { recv, op, .. } => of(Of::ReduceScatterBlock, None, vector(op, recv)),
-            Plan::Other(call, _) => of(*call, None, None),
             Plan::Blocks(call, root, ..) => of(*call, root.as_ref(), None),
         }
     }
@@ -231,6 +228,7 @@ pub(crate) fn gatherv(
         takes: each_v(recv.as_ref()),
         op: None,
         uses: memory(uses::whole("sendbuf", Read, send.as_ref(), 1), uses::each_v("recvbuf", Write, recv.as_ref())),
+        edges: false,
     });
     Ok(Plan::Blocks(Of::Gatherv, Some(root), tern_coll::gatherv(&comm.peers, send.as_ref(), recv.as_ref(), root), call))
 }
@@ -274,6 +272,7 @@ pub(crate) fn scatterv(
         takes: with(root, recv.as_ref()),
         op: None,
         uses: memory(uses::whole("recvbuf", Write, recv.as_ref(), 1), uses::each_v("sendbuf", Read, send.as_ref())),
+        edges: false,
     });
     Ok(Plan::Blocks(
         Of::Scatterv,
@@ -457,6 +456,7 @@ fn scatter_blocks(
         takes: for_all(Some(&recv)),
         root: None,
         uses: memory(uses::whole("sendbuf", Read, send.as_ref(), 1), uses::whole("recvbuf", Write, Some(&recv), 1)),
+        edges: false,
     });
     Ok(Plan::Blocks(
         Of::ReduceScatter,

@@ -2,13 +2,16 @@
 //! 14.4.3).
 
 use super::view::View;
-use super::{File, Way};
+use super::{File, Way, checked};
 use crate::args::{RawStatus, StatusOut};
 use crate::buffer::check;
+use crate::check::active::{Access as Does, Use};
+use crate::check::watch;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::Datatype;
 use std::rc::Rc;
+use tern_adi::Data;
 use tern_layout::Type;
 
 /// Elements in memory that go to the file or come from it, and where they belong once that is known.
@@ -40,13 +43,19 @@ impl Transfer {
         self.ty.pack_size(self.count).unwrap_or(0) as u64
     }
 
+    /// The elements as what other operations must leave alone.
+    pub fn used(&self) -> Use {
+        let access = if self.way == Way::Read { Does::Write } else { Does::Read };
+        Use { argument: "buf", access, data: Data::new(self.base, self.count, &self.ty) }
+    }
+
     /// Etypes that it takes up.
     pub fn etypes(&self) -> i64 {
         (self.bytes / self.view.io.etype_size()) as i64
     }
 
     /// Puts it at an offset in etypes.
-    pub fn at(self, offset: i64) -> Result<Access> {
+    fn at(self, offset: i64) -> Result<Access> {
         let position = self.view.io.position(offset)?;
         if position.checked_add(self.bytes).is_none_or(|end| i64::try_from(end).is_err()) {
             return err!(MPI_ERR_ARG, "{} bytes from offset {offset} on are beyond what a file can have", self.bytes);
@@ -90,7 +99,17 @@ impl File {
                 datatype.label()
             );
         }
-        Ok(Transfer { way, base: base.cast_mut(), count, ty: datatype.layout.clone(), view, bytes })
+        let transfer = Transfer { way, base: base.cast_mut(), count, ty: datatype.layout.clone(), view, bytes };
+        watch::may(|| transfer.used())?;
+        Ok(transfer)
+    }
+
+    /// A transfer at an offset in etypes.
+    pub(super) fn placed(&self, transfer: Transfer, offset: i64) -> Result<Access> {
+        let access = transfer.at(offset)?;
+        let Access { transfer, position } = &access;
+        checked::noted(self, transfer.way, &transfer.view.io, *position, transfer.bytes);
+        Ok(access)
     }
 
     /// The same at an explicit offset.
@@ -98,7 +117,7 @@ impl File {
         &self, way: Way, offset: i64, base: *const u8, count: i64, datatype: &Rc<Datatype>,
     ) -> Result<Access> {
         self.check_random()?;
-        self.transfer(way, base, count, datatype)?.at(offset)
+        self.placed(self.transfer(way, base, count, datatype)?, offset)
     }
 
     /// The same at the individual pointer, which goes on behind it at once.
@@ -106,7 +125,7 @@ impl File {
         self.check_random()?;
         let transfer = self.transfer(way, base, count, datatype)?;
         let (from, more) = (self.position.get(), transfer.etypes());
-        let access = transfer.at(from)?;
+        let access = self.placed(transfer, from)?;
         self.position.set(from + more);
         Ok(access)
     }

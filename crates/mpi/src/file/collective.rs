@@ -5,7 +5,7 @@ use super::access::{Access, report};
 use super::nonblocking::pending;
 use super::runs::{decode_request, encode_request};
 use super::two_phase::TwoPhase;
-use super::{File, Way};
+use super::{File, Way, checked};
 use crate::args::{Out, StatusOut};
 use crate::error::Result;
 use crate::exchange::Circle;
@@ -25,6 +25,7 @@ pub fn circles(file: &File) -> [Circle; 2] {
 /// arguments were wrong takes part without data.
 pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Result<Access>) -> Result<u64> {
     let [circle, data] = circles;
+    checked::agree(&file).await?;
     let wishes = file.hints.borrow().wishes(way);
     // In atomic mode each access is one piece, which two phases would cut (section 14.6.1).
     if circle.procs.len() == 1 || wishes.buffering == Choice::Never || file.atomic.get() {

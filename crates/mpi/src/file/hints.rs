@@ -174,6 +174,7 @@ async fn set(file: Rc<File>, circle: Circle, own: InfoMap) -> Result<()> {
 
 /// MPI_File_set_info: collective.
 pub fn file_set_info(fh: Rc<File>, info: Option<Rc<Info>>) -> Result<()> {
+    super::checked::meet(&fh)?;
     let circle = fh.comm.circle();
     task::run(set(fh, circle, info::map_of(&info)))
 }

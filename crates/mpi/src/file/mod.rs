@@ -9,6 +9,7 @@
 mod access;
 mod agree;
 mod buffer;
+mod checked;
 mod collective;
 mod datarep;
 mod delete;
@@ -97,6 +98,8 @@ pub struct File {
     buffers: RefCell<[Buffer; 2]>,
     /// The split collective that has begun.
     split: RefCell<Option<Split>>,
+    /// What TERN_CHECK knows of its writes; empty without it.
+    checked: checked::Ledger,
 }
 
 static FILES: Guarded<RefCell<Table<Rc<File>>>> = Guarded::new(RefCell::new(Table::new(Kind::File)));

@@ -5,6 +5,7 @@
 use super::access::{Access, status_of};
 use super::{File, Way};
 use crate::args::Out;
+use crate::check::watch;
 use crate::error::Result;
 use crate::objects::Datatype;
 use crate::request::{About, Outcome, Request, Work};
@@ -46,8 +47,11 @@ pub fn pending(file: Rc<File>, task: Rc<Task<u64>>) -> Request {
 }
 
 fn start(file: Rc<File>, access: Result<Access>, request: Out<usize>) -> Result<()> {
-    let moved = access?.perform(&file);
-    request.set(complete(file, moved).into_handle());
+    let access = access?;
+    let moved = access.perform(&file);
+    let ended = complete(file, moved);
+    // The data is there already, or with the kernel. The memory is the operation's until the program waits for it all the same.
+    request.set(watch::held(|| access.transfer.used(), ended)?.into_handle());
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use super::hints::{Hints, encode, merged};
 use super::identity::{self, Identity};
 use super::view::View;
 use super::word::Word;
-use super::{File, delete, files, lookup};
+use super::{File, checked, delete, files, lookup};
 use crate::args::Out;
 use crate::comm;
 use crate::constants::*;
@@ -60,6 +60,7 @@ pub fn file_open(comm: Rc<Comm>, filename: &Path, amode: i32, info: Option<Rc<In
     if comm.is_inter() {
         return err!(MPI_ERR_COMM, "{} is an intercommunicator; a file needs an intracommunicator", comm.label());
     }
+    crate::check::meet(&comm)?;
     let path = check_amode(amode).and_then(|()| delete::plain(filename)).map(Path::to_owned);
     let (circle, group) = (comm.circle(), comm.local.clone());
     let file = task::run(open(circle, group, path, amode, info::map_of(&info)))?;
@@ -105,6 +106,7 @@ async fn open(circle: Circle, group: Rc<Group>, path: Result<PathBuf>, amode: i3
         shared,
         buffers: RefCell::default(),
         split: RefCell::new(None),
+        checked: checked::Ledger::default(),
     };
     file.settle_habit()?;
     Ok(file)
@@ -153,6 +155,7 @@ async fn engine(circle: &Circle, path: &Path, amode: i32, asked: &InfoMap) -> Re
 /// file next; MPI_File_sync brings it to the device.
 pub fn file_close(fh: Out<usize>) -> Result<()> {
     let file = lookup(fh.get())?;
+    checked::compare(&file)?;
     let circle = file.comm.circle();
     let closed = task::run(close(file.clone(), circle));
     if file.engine.borrow().is_none() {

@@ -3,7 +3,7 @@
 
 use super::access::{Transfer, report};
 use super::agree::first_says;
-use super::{File, Way};
+use super::{File, Way, checked};
 use crate::args::StatusOut;
 use crate::error::Result;
 use crate::exchange::Circle;
@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 /// Does this process's part; returns its bytes. One that has failed before takes no part of the file.
 pub async fn ordered(file: Rc<File>, circle: Circle, transfer: Result<Transfer>) -> Result<u64> {
+    checked::agree(&file).await?;
     let own = transfer.as_ref().map_or(0, Transfer::etypes);
     let all = circle.gather(&own.to_ne_bytes()).await?;
     let sizes: Vec<i64> =
@@ -23,7 +24,7 @@ pub async fn ordered(file: Rc<File>, circle: Circle, transfer: Result<Transfer>)
     };
     let from = first_says(&circle, begun).await?;
     let from = i64::from_ne_bytes(from[..8].try_into().expect("eight bytes"));
-    transfer?.at(from + sizes[..circle.me].iter().sum::<i64>())?.perform(&file)
+    file.placed(transfer?, from + sizes[..circle.me].iter().sum::<i64>())?.perform(&file)
 }
 
 /// MPI_File_read_ordered: collective.

@@ -46,6 +46,7 @@ fn resize(file: Rc<File>, size: i64, change: Resize) -> Result<()> {
         0.. => Ok(size.to_ne_bytes().to_vec()),
         _ => err!(MPI_ERR_ARG, "a file cannot have {size} bytes"),
     });
+    super::checked::meet(&file)?;
     let circle = file.comm.circle();
     task::run(async move {
         same(&circle, checked, "size").await?;
@@ -59,6 +60,7 @@ fn resize(file: Rc<File>, size: i64, change: Resize) -> Result<()> {
 
 /// MPI_File_set_atomicity: collective.
 pub fn file_set_atomicity(fh: Rc<File>, flag: i32) -> Result<()> {
+    super::checked::compare(&fh)?;
     let circle = fh.comm.circle();
     let atomic = flag != 0;
     task::run(async move {
@@ -92,6 +94,7 @@ async fn sync(file: Rc<File>, circle: Circle) -> Result<()> {
 
 /// MPI_File_sync: collective.
 pub fn file_sync(fh: Rc<File>) -> Result<()> {
+    super::checked::compare(&fh)?;
     let circle = fh.comm.circle();
     task::run(sync(fh, circle))
 }

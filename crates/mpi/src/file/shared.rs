@@ -3,7 +3,7 @@
 
 use super::access::{Access, report};
 use super::agree::{first_says, same};
-use super::{File, Way};
+use super::{File, Way, checked};
 use crate::args::{Out, StatusOut};
 use crate::constants::*;
 use crate::error::Result;
@@ -18,7 +18,7 @@ impl File {
     ) -> Result<Access> {
         let transfer = self.transfer(way, base, count, datatype)?;
         let from = self.shared.fetch_add(transfer.etypes())?;
-        transfer.at(from)
+        self.placed(transfer, from)
     }
 }
 
@@ -41,6 +41,7 @@ pub fn file_write_shared(
 /// MPI_File_seek_shared: collective. Nobody uses the pointer between the moment when all have come
 /// and the one when it is set.
 pub fn file_seek_shared(fh: Rc<File>, offset: i64, whence: i32) -> Result<()> {
+    checked::meet(&fh)?;
     let circle = fh.comm.circle();
     task::run(async move {
         let own = match whence {

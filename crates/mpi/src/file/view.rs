@@ -2,7 +2,7 @@
 
 use super::agree::consent;
 use super::hints::{encode, merged};
-use super::{File, datarep};
+use super::{File, checked, datarep};
 use crate::args::{Out, TextOut};
 use crate::constants::*;
 use crate::datatype::predefined::predefined;
@@ -65,6 +65,7 @@ pub fn file_set_view(
     fh: Rc<File>, disp: i64, etype: Rc<Datatype>, filetype: Rc<Datatype>, datarep: &str, info: Option<Rc<Info>>,
 ) -> Result<()> {
     let view = fh.new_view(disp, etype, filetype, datarep);
+    checked::meet(&fh)?;
     let circle = fh.comm.circle();
     task::run(set(fh, circle, view, info::map_of(&info)))
 }

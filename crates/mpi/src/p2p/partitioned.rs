@@ -7,6 +7,8 @@
 //! channel, a tag of its own, and announces it; the receiver learns it before its first round.
 
 use crate::args::{Counts, Out, RawStatus};
+use crate::check::partition::Partitions;
+use crate::check::{self, race};
 use crate::constants::*;
 use crate::context::channel_tag;
 use crate::error::{Error, Result};
@@ -69,6 +71,7 @@ pub struct Sender {
     /// Nothing for MPI_PROC_NULL.
     to: Option<(Proc, u32)>,
     data: Data,
+    memory: Partitions,
     ready: RefCell<Vec<bool>>,
     /// Partitions that are not ready yet in this round.
     missing: Cell<usize>,
@@ -87,6 +90,9 @@ pub struct Receiver {
     channel: Cell<Option<u32>>,
     data: Data,
     partitions: usize,
+    memory: Partitions,
+    /// Where the round receives, if that is not the program's memory.
+    into: RefCell<Option<Data>>,
 }
 
 fn tuple(comm: &Comm, to: Proc, channel: u32) -> Tuple {
@@ -109,10 +115,14 @@ impl Sender {
     fn mark(&self, partition: i64) -> Result<()> {
         let mut ready = self.ready.borrow_mut();
         let count = ready.len();
-        match usize::try_from(partition).ok().and_then(|partition| ready.get_mut(partition)) {
+        let number = usize::try_from(partition).ok().filter(|number| *number < count);
+        match number.map(|number| (number, &mut ready[number])) {
             None => return err!(MPI_ERR_ARG, "partition {partition} was named; there are {count}, counted from 0"),
-            Some(true) => return err!(MPI_ERR_ARG, "partition {partition} is ready already in this round"),
-            Some(ready) => *ready = true,
+            Some((_, true)) => return err!(MPI_ERR_ARG, "partition {partition} is ready already in this round"),
+            Some((number, ready)) => {
+                self.memory.ready(number)?;
+                *ready = true;
+            }
         }
         drop(ready);
         self.missing.set(self.missing.get() - 1);
@@ -126,7 +136,9 @@ impl Sender {
         }
         let sent = match self.to {
             Some((to, channel)) => {
-                adi().isend(to, tuple(&self.comm, to, channel), self.data.clone(), SendMode::Standard)
+                let mode = check::mode(SendMode::Standard);
+                let send = || adi().isend(to, tuple(&self.comm, to, channel), self.data.clone(), mode);
+                check::marked(self.memory.elements(), &self.memory.datatype, send)
             }
             None => Sent::Done,
         };
@@ -143,11 +155,13 @@ impl Sender {
     }
 
     fn finish(&self) -> Outcome {
-        match self.message.borrow_mut().take() {
+        let mut outcome = match self.message.borrow_mut().take() {
             // The receiver may be lost.
             Some(Sent::Pending(request)) => transfer_outcome(adi().take(request), false),
             _ => Outcome::success(RawStatus::empty()),
-        }
+        };
+        outcome.error = outcome.error.or(self.memory.sent());
+        outcome
     }
 }
 
@@ -200,7 +214,8 @@ impl Receiver {
             None => self.find(key).await?,
         };
         self.channel.set(Some(channel));
-        let request = adi().irecv(key.0, pattern(&self.comm, key.0, channel), self.data.clone());
+        let into = self.into.borrow().clone().unwrap_or_else(|| self.data.clone());
+        let request = adi().irecv(key.0, pattern(&self.comm, key.0, channel), into);
         until(|| adi().is_done(request).then_some(())).await;
         Ok(adi().take(request))
     }
@@ -208,8 +223,18 @@ impl Receiver {
     fn outcome(&self, ended: Result<tern_adi::Status>) -> Outcome {
         match ended {
             _ if self.from.is_none() => Outcome::success(p2p::null_status()),
-            Ok(status) => transfer_outcome(tern_adi::Status { source: self.source, tag: self.tag, ..status }, true),
-            Err(error) => Outcome { status: RawStatus::empty(), error: Some(error) },
+            Ok(status) => {
+                let status = tern_adi::Status { source: self.source, tag: self.tag, ..status };
+                let posted = check::is_on().then(|| race::posted(None));
+                let mut outcome = check::received(status, posted, self.memory.elements(), &self.memory.datatype);
+                let wrong = self.memory.received(&status);
+                outcome.error = outcome.error.or(wrong);
+                outcome
+            }
+            Err(error) => {
+                self.memory.give_up();
+                Outcome { status: RawStatus::empty(), error: Some(error) }
+            }
         }
     }
 }
@@ -227,8 +252,8 @@ fn whole(buf: *const u8, partitions: i32, count: i64, datatype: &Datatype) -> Re
 }
 
 /// A request that begins a round of `work` at each start.
-fn request(comm: &Rc<Comm>, partitioned: Partitioned, start: impl Fn() -> Request + 'static) -> usize {
-    let mut persistent = Persistent::new(comm, move || Ok(start()));
+fn request(comm: &Rc<Comm>, partitioned: Partitioned, start: impl Fn() -> Result<Request> + 'static) -> usize {
+    let mut persistent = Persistent::new(comm, start);
     persistent.kept = Some(Rc::new(partitioned));
     persistent.into_handle()
 }
@@ -257,6 +282,7 @@ pub fn psend_init(
         comm: comm.clone(),
         to,
         data,
+        memory: Partitions::new(buf, partitions as usize, count, datatype),
         ready: RefCell::new(vec![false; partitions as usize]),
         missing: Cell::new(0),
         message: RefCell::new(None),
@@ -265,7 +291,7 @@ pub fn psend_init(
     let start = move || {
         started.start();
         let (looks, ends) = (started.clone(), started.clone());
-        round(&started.comm, move || looks.is_done(), move || ends.finish())
+        Ok(round(&started.comm, move || looks.is_done(), move || ends.finish()))
     };
     request.set(self::request(&comm, Partitioned::Send(sender), start));
     Ok(())
@@ -309,14 +335,17 @@ pub fn precv_init(
         (from, tag, self::count(&comm.channels.receives, from, tag))
     });
     let channel = Cell::new(None);
-    let receiver =
-        Rc::new(Receiver { comm: comm.clone(), from, source, tag, channel, data, partitions: partitions as usize });
+    let partitions = partitions as usize;
+    let memory = Partitions::new(buf, if from.is_some() { partitions } else { 0 }, count, datatype);
+    let into = RefCell::new(None);
+    let receiver = Rc::new(Receiver { comm: comm.clone(), from, source, tag, channel, data, partitions, memory, into });
     let started = receiver.clone();
     let start = move || {
+        started.into.replace(started.memory.begin()?);
         let task = task::start(started.clone().round());
         let (looks, of) = (task.clone(), started.clone());
         let finish = move || of.outcome(task.take().expect("the round is over"));
-        round(&started.comm, move || looks.is_done(), finish)
+        Ok(round(&started.comm, move || looks.is_done(), finish))
     };
     request.set(self::request(&comm, Partitioned::Receive(receiver), start));
     Ok(())
@@ -379,7 +408,11 @@ pub fn parrived(request: usize, partition: i32, flag: Out<i32>) -> Result<()> {
     if !found.is_done() {
         adi().look();
     }
-    flag.set(found.is_done() as i32);
+    let arrived = found.is_done();
+    if arrived {
+        receiver.memory.land(partition as usize);
+    }
+    flag.set(arrived as i32);
     Ok(())
 }
 

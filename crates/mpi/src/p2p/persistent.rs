@@ -21,7 +21,7 @@ fn message(
 }
 
 macro_rules! persistent_sends {
-    ($($name:ident: $mode:expr;)+) => {$(
+    ($($name:ident: $mode:expr, ready: $ready:expr;)+) => {$(
         pub fn $name(
             buf: *const u8,
             count: i64,
@@ -36,7 +36,8 @@ macro_rules! persistent_sends {
             });
             let message = if $mode == SendMode::Standard { standard() } else { None };
             let on = comm.clone();
-            let start = move || start_send(buf, count, &datatype, dest, tag, &on, $mode);
+            let send = move || start_send(buf, count, &datatype, dest, tag, &on, $mode);
+            let start = move || if $ready { check::ready::during(true, &send) } else { send() };
             request.set(Persistent { message, ..Persistent::new(&comm, start) }.into_handle());
             Ok(())
         }
@@ -44,9 +45,9 @@ macro_rules! persistent_sends {
 }
 
 persistent_sends! {
-    send_init: SendMode::Standard;
-    rsend_init: SendMode::Standard;
-    ssend_init: SendMode::Synchronous;
+    send_init: SendMode::Standard, ready: false;
+    rsend_init: SendMode::Standard, ready: true;
+    ssend_init: SendMode::Synchronous, ready: false;
 }
 
 pub fn recv_init(

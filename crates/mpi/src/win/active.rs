@@ -8,7 +8,7 @@ use crate::args::Out;
 use crate::constants::*;
 use crate::error::Result;
 use crate::objects::Group;
-use crate::win::checked;
+use crate::win::{checked, exposed};
 use std::rc::Rc;
 
 /// Names of the assertions, for messages.
@@ -60,6 +60,7 @@ pub fn win_start(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOCHECK)?;
     let targets = ranks(&win, &group)?;
     win.judge(|epochs| epochs.start(Ranks::from_iter(targets.iter().copied())))?;
+    exposed::started(&win, &targets, assert);
     target::outcome(&win, win.window.start(&targets, assert & MPI_MODE_NOCHECK == 0))
 }
 
@@ -67,6 +68,7 @@ pub fn win_start(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
 pub fn win_complete(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.complete())?;
     target::outcome(&win, win.window.complete())?;
+    exposed::completed(&win);
     checked::synchronised(&win, None)
 }
 
@@ -75,6 +77,7 @@ pub fn win_post(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
     check_assert(assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT)?;
     let origins = ranks(&win, &group)?;
     win.judge(|epochs| epochs.post())?;
+    exposed::posted(&win, &origins, assert);
     win.window.post(&origins, assert & MPI_MODE_NOCHECK == 0);
     Ok(())
 }
@@ -84,7 +87,7 @@ pub fn win_wait(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.awaits())?;
     target::outcome(&win, win.window.wait())?;
     win.epochs.waited();
-    Ok(())
+    exposed::waited(&win)
 }
 
 /// MPI_Win_test
@@ -93,6 +96,7 @@ pub fn win_test(win: Rc<Win>, flag: Out<i32>) -> Result<()> {
     let over = target::outcome(&win, win.window.test())?;
     if over {
         win.epochs.waited();
+        exposed::waited(&win)?;
     }
     flag.set(over as i32);
     Ok(())

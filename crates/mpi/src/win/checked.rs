@@ -2,9 +2,10 @@
 //!
 //! The origin's memory belongs to an access until it is complete there ([`access`], [`synchronised`]). What accesses do to the
 //! memory of windows is noted, and compared where all members meet: at a fence, and when the window is freed ([`compare`]). Puts of
-//! a fence's epoch wait for its end, so that what their target stores there meanwhile is seen.
+//! a fence's epoch wait for its end, so that what their target stores there meanwhile is seen. Epochs of MPI_Win_start are
+//! [`exposed`]'s.
 
-use crate::check::active::{self, Access, Held, Run, Use, common, image, merged, restore, runs};
+use crate::check::active::{self, Access, Held, Run, Use, common, merged, restore, runs};
 use crate::check::call::Call;
 use crate::check::noted::{Noted, TOLD, What, conflicts};
 use crate::check::{function, is_on, mapped, race};
@@ -16,6 +17,7 @@ use crate::task;
 use crate::win::epoch::Kind;
 use crate::win::object::{Win, wins};
 use crate::win::target::{self, Place};
+use crate::win::{exposed, image};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_adi::Data;
@@ -81,9 +83,6 @@ const NOTED: usize = 4096;
 /// Larger windows are not compared with what they were when this process has locked somebody.
 const WATCHED: i64 = 64 << 10;
 
-/// Larger windows are not compared with what they were after a fence.
-const COPIED: usize = 16 << 20;
-
 /// Begins an access to `place` at `rank`: `start` gets the memory for its result. `uses` are arguments that it reads.
 pub fn access(
     win: &Win, what: What, rank: u32, place: &Place, uses: &[Use], result: &Data,
@@ -105,13 +104,21 @@ pub fn access(
     let kind = win.epochs.kind();
     win.checked.locked.set(win.checked.locked.get() || win.checked.fenced.get() && kind == Kind::Passive);
     let own_lock = win.checked.exclusive.borrow().contains(&rank);
-    note(win, what, rank, (kind == Kind::Fence, kind == Kind::Passive && !own_lock), place_runs(win, rank, place));
+    let reached = place_runs(win, rank, place);
+    if kind == Kind::Started {
+        exposed::accessed(win, what, rank, reached.clone());
+    }
+    note(win, what, rank, (kind == Kind::Fence, kind == Kind::Passive && !own_lock), reached);
     let into = op.result.as_mut().map_or(Data::none(), |(_, bytes)| Data::Bytes(bytes.as_mut_ptr(), bytes.len()));
     let started = match (what, uses) {
         (What::Put, [origin]) if kind == Kind::Fence => {
-            let (bytes, ty) = (image(&origin.data), place.datatype.layout.clone());
+            let (bytes, ty) = (active::image(&origin.data), place.datatype.layout.clone());
             let (displacement, count) = (place.displacement, place.count);
             win.checked.waiting.borrow_mut().push(Waiting { bytes, rank, displacement, ty, count });
+            Ok(Started::Done)
+        }
+        (What::Put, [origin]) if kind == Kind::Started && exposed::takes_puts(win) => {
+            exposed::put(win, rank, place, active::image(&origin.data));
             Ok(Started::Done)
         }
         _ => start(&into),
@@ -155,7 +162,9 @@ pub fn touched(access: Access, runs: &[Run]) {
         let what = if access == Access::Read { What::Load } else { What::Store };
         let me = win.comm.rank as u32;
         let alone = win.checked.exclusive.borrow().contains(&me);
-        note(win, what, me, (true, !alone), inside.collect());
+        let inside: Vec<Run> = inside.collect();
+        exposed::touched(win, what, &inside);
+        note(win, what, me, (true, !alone), inside);
     }
 }
 
@@ -253,7 +262,8 @@ pub fn compare(win: &Win) -> Result<()> {
     let phase = race::phase().filter(|&phase| win.checked.since.get() == Some(phase) && !win.checked.locked_here.get());
     let (first, second) = (win.comm.circle(), win.comm.circle());
     task::run(crate::check::compare(first, win.label(), call))?;
-    let changed = changes(win);
+    // Puts of this epoch have not come yet, for some members still wait for the others.
+    let changed = image::changed(win, &win.checked.before.take());
     let own: Vec<u8> = win.checked.noted.take().iter().fold(Vec::new(), |mut out, noted| {
         noted.encode(&mut out);
         out
@@ -271,32 +281,6 @@ pub fn compare(win: &Win) -> Result<()> {
         tern_settings::warn!("race in {}: {text}", win.label());
     }
     Ok(())
-}
-
-/// The bytes of the window's memory here that are not as the last fence has left them. Puts of this epoch have not come yet, for
-/// some members still wait for the others.
-fn changes(win: &Win) -> Vec<Run> {
-    let before = win.checked.before.take();
-    let base = win.own.base as i64;
-    if !before.is_empty()
-        && let Some(at) = mapped::gone(&[(base, base + before.len() as i64)])
-    {
-        tern_settings::warn!(
-            "the memory of {} at {at:#x} is gone: it must stay until the window is freed",
-            win.label()
-        );
-        return Vec::new();
-    }
-    // SAFETY: the window's memory is this process's, as was just seen, and no access to it is under way.
-    let now = unsafe { std::slice::from_raw_parts(win.own.base as *const u8, before.len()) };
-    let mut changed: Vec<Run> = Vec::new();
-    for at in (0..before.len()).filter(|&at| before[at] != now[at]).map(|at| at as i64) {
-        match changed.last_mut() {
-            Some(last) if last.1 == at => last.1 += 1,
-            _ => changed.push((at, at + 1)),
-        }
-    }
-    changed
 }
 
 /// What the program has stored there: what has `changed`, as far as nobody else has written to it.
@@ -369,17 +353,7 @@ pub fn remember(win: &Win, any: bool) {
     if !is_on() {
         return;
     }
-    let (base, size) = (win.own.base, win.own.size as usize);
-    let overlaps = |other: &Rc<Win>| {
-        !std::ptr::eq(&**other, win) && other.own.base < base + size && base < other.own.base + other.own.size as usize
-    };
-    let alone = matches!(win.own.flavor, MPI_WIN_FLAVOR_CREATE | MPI_WIN_FLAVOR_ALLOCATE)
-        && !wins().borrow().iter().any(overlaps);
-    let before = match any && alone && (1..=COPIED).contains(&size) {
-        // SAFETY: the memory is this process's, and all accesses to it are over.
-        true => unsafe { std::slice::from_raw_parts(base as *const u8, size) }.to_vec(),
-        false => Vec::new(),
-    };
+    let before = if any { image::of(win) } else { Vec::new() };
     win.checked.before.replace(before);
     win.checked.since.set(race::phase());
     win.checked.locked_here.set(false);

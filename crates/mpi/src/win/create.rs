@@ -104,6 +104,7 @@ fn make(
             hints: RefCell::new(hints),
             calls: Cell::new(0),
             checked: Default::default(),
+            exposed: Default::default(),
             nothing: RefCell::default(),
         })
     };

@@ -11,6 +11,7 @@
 //! | `errhandler` | error handlers of windows |
 //! | `active` | fence, post, start, complete, wait |
 //! | `passive` | locks and flushes |
+//! | `checked`, `exposed`, `image` | what TERN_CHECK looks at: accesses that meet, epochs of start and post, stores of the program |
 //! | `target` | checks of what a call wants of its target |
 //! | `transfer` | put and get |
 //! | `accumulate` | accumulate and its kin |
@@ -22,8 +23,10 @@ pub(crate) mod checked;
 mod create;
 pub(crate) mod epoch;
 mod errhandler;
+pub(crate) mod exposed;
 pub(crate) mod fast;
 mod hints;
+mod image;
 pub(crate) mod object;
 mod passive;
 mod query;

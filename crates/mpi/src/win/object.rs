@@ -39,6 +39,8 @@ pub struct Win {
     pub no_locks: Cell<bool>,
     /// What TERN_CHECK knows of its accesses; empty without it.
     pub checked: crate::win::checked::Ledger,
+    /// The same of epochs of MPI_Win_start and MPI_Win_post.
+    pub exposed: crate::win::exposed::Ledger,
     /// Where no bytes are attached (MPI_Win_attach with size 0).
     pub nothing: RefCell<Vec<*mut u8>>,
 }

@@ -65,6 +65,10 @@ impl State {
         self.under_way -= 1;
         let peer = self.sends.peer(buffer);
         self.sends.give(buffer);
+        let it = &mut self.peers[peer as usize];
+        it.posted -= 1;
+        // What was injected has gone before it.
+        it.short = if it.injected { it.short } else { 0 };
         if error != 0 {
             let why = self.why(error);
             self.lose(peer, &why);

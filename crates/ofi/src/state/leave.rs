@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
 
-/// How long a peer that was never reached may refuse.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How many packets wait, in words.
+fn packets(count: usize) -> String {
+    if count == 1 { "1 packet still waits".into() } else { format!("{count} packets still wait") }
+}
 
 impl State {
     /// Takes a packet with as much of the payload as one has room for. `None`: there is no room now, or the peer is lost.
@@ -96,6 +98,7 @@ impl State {
             Posted::Done => {
                 let it = &mut self.peers[peer as usize];
                 (it.injected, it.is_reached, it.refused) = (true, true, None);
+                it.short += 1;
                 true
             }
             Posted::Busy => false,
@@ -129,6 +132,7 @@ impl State {
                 Posted::Done => {
                     it.outbox.pop_front();
                     (it.injected, it.is_reached, it.refused) = (false, true, None);
+                    it.posted += 1;
                     self.under_way += 1;
                 }
                 Posted::Busy => return self.gives_up(peer),
@@ -146,14 +150,59 @@ impl State {
     pub(super) fn gives_up(&mut self, peer: u32) -> bool {
         let it = &mut self.peers[peer as usize];
         let since = *it.refused.get_or_insert_with(Instant::now);
-        if it.is_reached || since.elapsed() < PATIENCE {
+        if it.is_reached || since.elapsed() < self.patience {
             return false;
         }
-        self.lose(
-            peer,
-            "it cannot be reached: see whether a firewall is in the way, or name the interface (TERN_INTERFACE)",
+        let provider = self.fabric.offer.provider();
+        let waits = match self.waiting(peer) {
+            0 => String::new(),
+            count => format!(", and {} for it", packets(count)),
+        };
+        let why = format!(
+            "it cannot be reached over {provider}{waits}: see whether a firewall is in the way, or name the interface \
+             (TERN_INTERFACE)"
         );
+        self.lose(peer, &why);
         true
+    }
+
+    /// Finds out whether a peer can be reached from which nothing has come: it is rung, and is lost if it takes that no more than
+    /// anything else.
+    pub fn reach(&mut self, peer: u32) {
+        let it = &self.peers[peer as usize];
+        if it.came == 0 && it.outbox.is_empty() && it.posted == 0 && !it.farewell {
+            self.close_off(peer, Kind::Bell);
+        }
+    }
+
+    /// Packets with data to a peer that have not left for certain.
+    fn waiting(&self, peer: u32) -> usize {
+        let it = &self.peers[peer as usize];
+        let left = it.outbox.len() + (it.posted + it.short) as usize;
+        left.min(it.sent.wrapping_sub(it.acknowledged) as usize)
+    }
+
+    /// Whether some peer has refused everything so far, and has time to take it yet.
+    pub fn is_calling(&self) -> bool {
+        self.peers.iter().any(|it| !it.lost && !it.is_reached && it.refused.is_some())
+    }
+
+    /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost.
+    pub fn give_up_rest(&mut self, time: Duration) {
+        for peer in 0..self.world() {
+            let (begun, ended, _) = self.accesses_to(peer);
+            let (waiting, transfers) = (self.waiting(peer), (begun - ended) as usize);
+            if self.peers[peer as usize].lost || waiting + transfers == 0 {
+                continue;
+            }
+            let (what, provider) = (packets(waiting + transfers), self.fabric.offer.provider());
+            let why = format!(
+                "it takes nothing any more over {provider}, and {what} for it after {} s: see whether it is stopped or a firewall \
+                 is in the way; TERN_PEER_TIMEOUT gives it more time, and TERN_OFI_PROVIDER names another provider",
+                time.as_secs_f32()
+            );
+            self.lose_with(peer, &why, true);
+        }
     }
 
     /// Gives the endpoint what waits.

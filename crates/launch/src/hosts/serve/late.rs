@@ -44,7 +44,7 @@ impl Server<'_> {
     /// Whether processes can be started on that host: by its agent, or by one that is started for that.
     pub(in super::super) fn can_start_on(&self, number: usize) -> bool {
         let agent = &self.agents[number];
-        agent.socket.is_some() || self.is_late(number) && !agent.joined
+        agent.lines.last().is_some() || self.is_late(number) && !agent.lines.have_called()
     }
 
     /// Starts the agent of a host that has none yet.
@@ -70,18 +70,18 @@ impl Server<'_> {
     pub(in super::super) fn give(&mut self, number: usize, world: u32, order: Vec<u8>) {
         let agent = &mut self.agents[number];
         agent.orders += 1;
-        match &agent.socket {
+        match agent.lines.last().filter(|_| agent.lines.have_begun()) {
             // What goes wrong is seen where the connection is read.
             Some(socket) => _ = Down::Spawn(order).send(socket),
             None => agent.waiting.push((world, order)),
         }
     }
 
-    /// An agent has come: it gets what waits for it.
+    /// An agent has begun: it gets what waits for it.
     pub(super) fn give_waiting(&mut self, number: usize) {
         let agent = &mut self.agents[number];
         let waiting = std::mem::take(&mut agent.waiting);
-        if let Some(socket) = &agent.socket {
+        if let Some(socket) = agent.lines.last() {
             waiting.into_iter().for_each(|(_, order)| _ = Down::Spawn(order).send(socket));
         }
     }

@@ -79,7 +79,11 @@ fn listen_to(number: u32, line: Line, tell: &Sender<Event>) {
     let line = Arc::new(line);
     let _ = tell.send(Event::Joined(agent, line.clone()));
     while let Ok(told) = Up::receive(&line) {
-        if tell.send(Event::Told(agent, told)).is_err() {
+        let event = match told {
+            Up::Begun => Event::Begun(agent, line.clone()),
+            told => Event::Told(agent, told),
+        };
+        if tell.send(event).is_err() {
             return;
         }
     }

@@ -69,7 +69,7 @@ impl Server<'_> {
         if self.is_ending() {
             self.tell_all(&Down::End);
         }
-        if self.agents.iter().all(|agent| !agent.joined || !agent.running) {
+        if self.agents.iter().all(|agent| !agent.lines.have_called() || !agent.running) {
             self.give_up_all();
         }
     }
@@ -77,7 +77,8 @@ impl Server<'_> {
     /// Nobody is waited for any more.
     pub(super) fn give_up_all(&mut self) {
         for agent in &mut self.agents {
-            (agent.running, agent.socket) = (false, None);
+            agent.running = false;
+            agent.lines.clear();
         }
     }
 }
