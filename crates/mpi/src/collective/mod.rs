@@ -13,7 +13,7 @@ pub(crate) mod request;
 
 use crate::check;
 use crate::constants::*;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_memory};
 use crate::lost;
 use crate::objects::Comm;
 use crate::runtime::adi;
@@ -24,6 +24,7 @@ use std::rc::Rc;
 use tern_coll::lines::Mismatch;
 use tern_coll::lines::refusal::{Call, Known};
 use tern_coll::{Absent, Failure, Truncated, Way};
+use tern_memory::Lack;
 
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
 #[inline]
@@ -37,11 +38,18 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
             check::uses::may(&describe::memory(comm, &plan))?;
             task::run(check::agree(comm.clone(), describe::describe(comm, &plan))).map_err(begun)?;
         }
-        let lines = comm.peers.lines(adi());
         let known = plan.known();
+        let schedule = plan.schedule(&comm.peers);
+        let lines = comm.peers.lines(adi());
+        if let Err(lack) = schedule.has_memory() {
+            match lines {
+                Some(lines) => lines.refuse_known(adi(), &comm.peers, &known),
+                None => request::refuse(Absent::new(&comm.peers, known.call, Way::Blocking)),
+            }
+            return Err(begun(lacking(lack)));
+        }
         let noted = lines.map(|lines| (lines, lines.note(adi(), &known)));
         let beside = noted.as_ref().map(|(lines, (turn, _))| (*lines, *turn));
-        let schedule = plan.schedule(&comm.peers);
         let ran = tern_coll::run_beside(adi(), &comm.peers, schedule, known.call, beside).map_err(failed);
         let agreed = noted.map_or(Ok(()), |(_, (_, agreed))| agreed);
         return ran.and(agreed.map_err(|mismatch| mismatched(comm, mismatch)));
@@ -117,6 +125,7 @@ fn disagreement(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
     match mismatch {
         Mismatch::Lost { process } => lost::error(process),
         Mismatch::Refused { rank } => refused(rank as u32),
+        Mismatch::Lack(lack) => lacking(lack),
         Mismatch::Operation { rank } => Error::new(
             MPI_ERR_OTHER,
             format!("{here}: rank {rank} calls another collective; all must call the same ones in the same order"),
@@ -141,6 +150,7 @@ fn failure_of(failure: Failure) -> Box<Error> {
     let Truncated { source, room, sent } = match failure {
         Failure::Lost(peer) => return lost::error(peer),
         Failure::Refused(rank) => return refused(rank),
+        Failure::Lack(lack) => return lacking(lack),
         Failure::Truncated(truncated) => truncated,
     };
     Error::new(
@@ -153,5 +163,12 @@ fn failure_of(failure: Failure) -> Box<Error> {
 
 /// A member has refused its call.
 fn refused(rank: u32) -> Box<Error> {
-    Error::new(MPI_ERR_OTHER, format!("rank {rank} has refused this call for its arguments there, and got an error"))
+    let why = "for its arguments there or for want of memory";
+    Error::new(MPI_ERR_OTHER, format!("rank {rank} has refused this call, {why}, and got an error"))
+}
+
+/// This process has no memory for its part of a collective.
+#[cold]
+fn lacking(lack: Lack) -> Box<Error> {
+    no_memory("the temporary data of this process's part in the collective", lack)
 }
