@@ -19,7 +19,7 @@ mkdir -p "$place"
 if [ $# -eq 0 ]; then
     set -- abi_plain abi_fortran_handles abi_removed attr_comm attr_session coll_intra coll_types errhandler_given \
         errhandler_user op_user p2p_complete p2p_generalized p2p_persistent p2p_probe \
-        rma_windows tool_settings topo_graph type_construct file_view
+        rma_windows tool_settings topo_graph type_construct file_view memory_refused
     most=2
 elif [ "$1" = all ]; then
     set --

@@ -95,7 +95,8 @@ fi
 
 # Memory that others hold or watch, forks that can open nothing, limits of address space: promoted at the first use, and by each
 # mechanism. (By default they run with the other C programs.)
-programs="memory_hidden_ring memory_watch_nodes memory_remap_nodes memory_fork_blind memory_limit memory_lack"
+programs="memory_hidden_ring memory_watch_nodes memory_remap_nodes memory_fork_blind memory_limit memory_lack memory_slack
+    memory_refused file_refused"
 export TERN_TEST_DIR="$place/programs"
 each() {
     echo "-- $*"
@@ -108,6 +109,10 @@ each TERN_PROMOTE=always
 for mechanism in pipe cma mapped; do
     each TERN_PROMOTE=always TERN_MECHANISM="$mechanism" TERN_WATCH=off
 done
+# Between nodes a collective that one member refuses goes another way, and so do accumulates.
+programs="memory_refused file_refused"
+each TERN_PROMOTE=auto TERN_TEST_NODES=2 TERN_NETWORK=tcp
+each TERN_PROMOTE=auto TERN_TEST_NODES=2
 # As with a card: what is registered is watched. A program's own userfaultfd gets EBUSY then.
 programs="memory_moved memory_realloc memory_limit"
 each TERN_PROMOTE=auto TERN_FAULTS=pins TERN_TEST_NODES=2

@@ -33,6 +33,11 @@ for options in 0 1 2 3 7 8 10; do
     expect "members with options $options" "$place/library" "$options"
 done
 
+expect "the test of short memory is compiled" "${CC:-cc}" -std=c11 -Wall -Wextra -Werror -O1 -I"$prefix/include" \
+    "$here/region/lack.c" -o "$place/lack" -L"$prefix/lib" -Wl,-rpath,"$prefix/lib" -ltern_region
+"$place/lack" > "$place/lack.said" 2>&1 || true
+line='^tern: process [0-9]* cannot have [0-9]* bytes of memory for the library in tern_region_create, and ends the process; its'
+expect "no memory: the last line says where, how much, and what limits it" grep -q -e "$line" "$place/lack.said"
 if command -v pkg-config > /dev/null; then
     # shellcheck disable=SC2046
     expect "the example is compiled as it says" "${CC:-cc}" "$prefix/share/doc/tern/region-example.c" -o "$place/example" \

@@ -1,25 +1,8 @@
 // ranks: 2
 // A call that needs more memory than the process may have fails with MPI_ERR_NO_MEM and changes nothing: the next ones go well.
 #define _GNU_SOURCE
-#include "check.h"
-#include <sys/resource.h>
+#include "limit.h"
 #include <unistd.h>
-
-/* As much address space as it has now, and `more`. */
-static struct rlimit limit_to(size_t more)
-{
-    struct rlimit before, limit;
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file && fscanf(file, "%ld", &pages) == 1);
-    if (file)
-        fclose(file);
-    getrlimit(RLIMIT_AS, &before);
-    limit = before;
-    limit.rlim_cur = (rlim_t)pages * 4096 + more;
-    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
-    return before;
-}
 
 int main(int argc, char **argv)
 {
@@ -42,7 +25,7 @@ int main(int argc, char **argv)
         OK(MPI_Allreduce(in, out, SHORT, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
         CHECK(out[turn] == 1 + 2 * turn);
     }
-    setrlimit(RLIMIT_AS, &before);
+    lift(before);
     int size;
     char *detached;
     MPI_Buffer_detach(&detached, &size);

@@ -56,7 +56,9 @@ pub fn core_table(tables: &Tables) -> String {
         // Not the exported name, which the dynamic linker would look up, and find in the face.
         other => format!("body_{other}"),
     };
-    tern_table::core::declaration(tables) + &tern_table::core::definition(tables, path)
+    tern_table::core::declaration(tables)
+        + &tern_table::core::definition(tables, path)
+        + &tern_table::core::names(tables, path)
 }
 
 struct Entry<'a> {

@@ -40,6 +40,7 @@ mod stated;
 )]
 mod entries {
     use crate::face::{Handle, Ptr};
+    use crate::stated::At;
     use crate::{convert, custom, face, scope, stated};
     use std::ffi::{c_char, c_int};
     use tern_mpi::constants::MPI_SUCCESS;

@@ -1,11 +1,12 @@
 //! What faces need of the core and the standard has no function for (`tern_table::core`).
 
 use crate::face::{self, Handle, Ptr};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_char, c_int};
+use tern_memory::Lack;
 use tern_mpi::args::Out;
 use tern_mpi::constants::{MPI_COMM_NULL, MPI_ERR_ARG, MPI_SUCCESS};
 use tern_mpi::errhandler;
-use tern_mpi::error::{Error, Result};
+use tern_mpi::error::{Error, Result, no_memory};
 use tern_mpi::objects::user_function::{Stated, StatedFunction};
 use tern_mpi::op;
 use tern_mpi::request::around::{Around, Step, put_around};
@@ -13,6 +14,43 @@ use tern_mpi::scope::{ErrhandlerKind, Scope};
 use tern_mpi::stated::{Release, State};
 use tern_mpi::topology::degrees;
 use tern_mpi::{comm, enter, enter_any_time};
+
+/// Where a function is.
+pub struct At(pub *const ());
+// SAFETY: an address, which nobody follows.
+unsafe impl Sync for At {}
+
+/// At load: the core learns what the functions are that programs call.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = {
+    extern "C" fn tell() {
+        tern_mpi::lack::name_calls(|at| {
+            crate::entries::NAMED.iter().find(|row| row.0.0 as usize == at).map(|row| row.1)
+        });
+    }
+    tell
+};
+
+/// Ends the job for a library beside this one (a face, or one of Fortran procedures) that cannot have `bytes` bytes of memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn tern_out_of_memory(bytes: usize) -> ! {
+    tern_mpi::lack::lack(bytes)
+}
+
+/// MPI_ERR_NO_MEM of a call that such a library cannot convert: on `comm`, or as for calls without a communicator.
+///
+/// # Safety
+/// `function` is a name that is there for ever.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_no_memory(comm: Handle, function: *const c_char, bytes: usize) -> c_int {
+    // SAFETY: the caller's.
+    let function: &'static CStr = unsafe { CStr::from_ptr(function) };
+    let function = function.to_str().unwrap_or("an MPI function");
+    let Some(_lock) = enter(function) else { return face::outside(function) };
+    let scope = comm::lookup(comm).map_or(Scope::None, Scope::of);
+    face::failed(scope, function, no_memory("the arrays of this call, converted", Lack { bytes }))
+}
 
 fn ended(function: &str, result: Result<()>) -> c_int {
     match result {

@@ -7,7 +7,7 @@ use std::process::Command;
 /// Top to bottom. Crates of one line do not depend on each other.
 const LAYERS: &[&[&str]] = &[
     &["tern-fortran-abi", "tern-fortran-mpich", "tern-fortran-openmpi"],
-    // The faces know the core by its table of functions only: no crate of the core is below them but tern-table.
+    // The faces know the core by its table of functions only: no crate of the core is below them but tern-table and tern-memory.
     &["tern-mpich", "tern-openmpi"],
     &["tern-face", "tern-fortran"],
     &["tern-abi"],
@@ -30,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
     &["tern-policy"],
     &["tern-pmi"],
     &["tern-settings", "tern-counters", "tern-maps", "tern-copy", "tern-files", "tern-table", "tern-damage"],
-    &["tern-threads"],
+    &["tern-threads", "tern-memory"],
 ];
 
 /// They use the layers; nothing uses them.

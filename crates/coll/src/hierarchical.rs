@@ -110,6 +110,7 @@ impl Levels {
                 theirs: wrong.sent as u32,
             },
             Failure::Lost(process) => Mismatch::Lost { process },
+            Failure::Lack(lack) => Mismatch::Lack(lack),
             Failure::Refused(node) => Mismatch::Refused { rank: self.nodes.ranks[node as usize][0] as usize },
         })
     }

@@ -1,12 +1,13 @@
 //! Memory as schedules see it: blocks of the user's buffers, temporaries, copies.
 
 use crate::buffers::{Buffer, BufferV, BufferW};
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{GlobalAlloc, Layout, System, alloc, handle_alloc_error};
 use tern_adi::Data;
 use tern_layout::Type;
+use tern_memory::Lack;
 
 /// Temporaries start on a cache line.
-const ALIGN: usize = 64;
+pub(crate) const ALIGN: usize = 64;
 
 /// The address `count` elements of `ty` behind `base`. Wraps, since MPI_BOTTOM is 0 and
 /// extents may be negative.
@@ -72,10 +73,15 @@ pub(crate) struct Temp {
 
 impl Temp {
     /// Room for `bytes` bytes, aligned to a cache line.
-    pub fn new(bytes: usize) -> Temp {
-        let layout =
-            Layout::from_size_align(bytes.max(1), ALIGN).unwrap_or_else(|_| handle_alloc_error(Layout::new::<usize>()));
-        // SAFETY: the size is at least 1.
+    pub fn new(bytes: usize) -> Result<Temp, Lack> {
+        let layout = Layout::from_size_align(bytes.max(1), ALIGN).map_err(|_| Lack { bytes })?;
+        tern_memory::raw(layout, false).map(|start| Temp { start, layout })
+    }
+
+    /// Room for a few bytes, which the library needs in the middle of a collective.
+    pub fn short(bytes: usize) -> Temp {
+        let layout = Layout::from_size_align(bytes.max(1), ALIGN).expect("a few bytes");
+        // SAFETY: the size is at least 1. Freed by the system's allocator, to which the library's hands all on.
         let start = unsafe { alloc(layout) };
         if start.is_null() {
             handle_alloc_error(layout);
@@ -85,20 +91,20 @@ impl Temp {
 
     /// Room for `count` elements of `ty`. The second value is the address to use as their base,
     /// aligned to a cache line; it lies outside the allocation when bounds are odd.
-    pub fn elements(count: i64, ty: &Type) -> (Temp, *mut u8) {
+    pub fn elements(count: i64, ty: &Type) -> Result<(Temp, *mut u8), Lack> {
         if count == 0 || ty.size() == 0 {
-            let temp = Temp::new(1);
+            let temp = Temp::new(1)?;
             let base = temp.start;
-            return (temp, base);
+            return Ok((temp, base));
         }
         let reach = (count - 1) * ty.extent();
         let low = ty.true_lb() + reach.min(0);
         let high = ty.true_ub() + reach.max(0);
         // Types may hold absolute addresses (with MPI_BOTTOM), so that `low` may be anything.
         let from = low.div_euclid(ALIGN as i64) * ALIGN as i64;
-        let temp = Temp::new((high - from) as usize);
+        let temp = Temp::new((high - from) as usize)?;
         let base = temp.start.wrapping_offset(-from as isize);
-        (temp, base)
+        Ok((temp, base))
     }
 
     pub fn start(&self) -> *mut u8 {
@@ -109,7 +115,7 @@ impl Temp {
 impl Drop for Temp {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.start, self.layout) }
+        unsafe { System.dealloc(self.start, self.layout) }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::transport::{Told, Transport};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Exchanges, Pattern, Proc, Status, Tuple};
+use tern_memory::Lack;
 
 /// A message was longer than its receive: the members did not agree on the amount of data
 /// (MPI_ERR_TRUNCATE).
@@ -31,8 +32,10 @@ pub enum Failure {
     Truncated(Truncated),
     /// This process cannot be reached any more (MPI_ERR_PROC_ABORTED).
     Lost(Proc),
-    /// The member of this rank has refused the call for its arguments there.
+    /// The member of this rank has refused the call, for its arguments there or for want of memory.
     Refused(u32),
+    /// This process has no memory for its part (MPI_ERR_NO_MEM), and has sent nothing.
+    Lack(Lack),
 }
 
 /// In what is sent in place of a message: the rank has refused the call, it is not lost.
@@ -361,6 +364,7 @@ pub fn run_beside(
 fn run_numbered(
     adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule, call: u8, noted: Option<(&Lines, u64)>,
 ) -> Result<(), Failure> {
+    schedule.has_memory().map_err(Failure::Lack)?;
     let mut operation: Operation = Operation::new(peers, schedule);
     operation.call = call;
     let group = peers.group();

@@ -3,7 +3,7 @@
 use crate::buffers::Operator;
 use crate::choose::{Algorithm, Collective, Shape, choose_with};
 use crate::group::Group;
-use crate::memory::{Temp, at};
+use crate::memory::{ALIGN, Temp, at};
 use crate::transport::TOLD;
 use std::cell::Cell;
 use std::fmt;
@@ -11,6 +11,7 @@ use std::rc::Rc;
 use tern_adi::{Data, Exchanges};
 use tern_layout::Type;
 use tern_mcm::Direction;
+use tern_memory::Lack;
 
 /// One step. Transfers start when the list comes to them; copies and reductions are done there
 /// and then. A fence is passed when every transfer before it is complete: it ends a round.
@@ -81,10 +82,19 @@ pub struct Schedule {
     pub(crate) has_regions: bool,
     /// The algorithm that was chosen, where there was a choice.
     algorithm: Option<Algorithm>,
+    /// There is no memory for its temporaries: it cannot be run.
+    lack: Option<Lack>,
     _temps: Vec<Temp>,
 }
 
 impl Schedule {
+    /// Whether it can be run.
+    ///
+    /// Errors: there is no memory for its temporaries, and so many bytes were the first of them that could not be had.
+    pub fn has_memory(&self) -> Result<(), Lack> {
+        self.lack.map_or(Ok(()), Err)
+    }
+
     /// Bytes of the longest message.
     pub(crate) fn longest(&self) -> usize {
         let len = |action: &Action| match action {
@@ -135,6 +145,7 @@ pub(crate) struct Builder<'a> {
     reduction: Option<Reduction>,
     temps: Vec<Temp>,
     algorithm: Cell<Option<Algorithm>>,
+    lack: Option<Lack>,
     /// A transfer has been listed since the last fence.
     open: bool,
 }
@@ -149,6 +160,7 @@ impl<'a> Builder<'a> {
             reduction: None,
             temps: Vec::new(),
             algorithm: Cell::new(None),
+            lack: None,
             open: false,
         }
     }
@@ -166,15 +178,9 @@ impl<'a> Builder<'a> {
         let by_region =
             |action: &Action| matches!(action, Action::Declare { .. } | Action::Copied { .. } | Action::Short { .. });
         let has_regions = self.actions.iter().any(by_region);
-        let algorithm = self.algorithm.get();
-        Schedule {
-            actions: self.actions,
-            reduction: self.reduction,
-            exchanges,
-            has_regions,
-            algorithm,
-            _temps: self.temps,
-        }
+        let Builder { actions, reduction, lack, temps, algorithm, .. } = self;
+        let algorithm = algorithm.get();
+        Schedule { actions, reduction, exchanges, has_regions, algorithm, lack, _temps: temps }
     }
 
     /// Size of the remote group, when this is an intercommunicator.
@@ -233,7 +239,7 @@ impl<'a> Builder<'a> {
         let is_long = data.len() >= self.peers.selection.regions_from || data.len() == TOLD;
         self.open = true;
         let peer = Peer { rank: rank as u32, remote: false };
-        self.actions.push(match (is_long, declares) {
+        self.act(match (is_long, declares) {
             (true, true) => Action::Declare { peer, data, direction },
             (true, false) => Action::Copied { peer, data, direction },
             (false, _) if out => Action::Send { peer, data },
@@ -257,7 +263,7 @@ impl<'a> Builder<'a> {
 
     fn push_transfer(&mut self, peer: Peer, data: Data, out: bool) {
         self.open = true;
-        self.actions.push(match out {
+        self.act(match out {
             true => Action::Send { peer, data },
             false => Action::Recv { peer, data },
         });
@@ -276,23 +282,44 @@ impl<'a> Builder<'a> {
     /// Ends the round: what follows starts when every transfer so far is complete.
     pub fn fence(&mut self) {
         if self.open {
-            self.actions.push(Action::Fence);
+            self.act(Action::Fence);
             self.open = false;
         }
     }
 
     pub fn copy(&mut self, from: Data, to: Data) {
         if !from.is_empty() && !to.is_empty() {
-            self.actions.push(Action::Copy { from, to });
+            self.act(Action::Copy { from, to });
         }
     }
 
-    /// A temporary of `bytes` bytes.
+    fn act(&mut self, action: Action) {
+        if let Err(lack) = tern_memory::push(&mut self.actions, action) {
+            self.lack.get_or_insert(lack);
+        }
+    }
+
+    /// A temporary of `bytes` bytes. Where there is no memory for it, the schedule is one that cannot be run.
     pub fn temp(&mut self, bytes: usize) -> *mut u8 {
-        let temp = Temp::new(bytes);
-        let start = temp.start();
-        self.temps.push(temp);
-        start
+        let temp = Temp::new(bytes).map(|temp| {
+            let start = temp.start();
+            (temp, start)
+        });
+        self.keep(temp)
+    }
+
+    /// Keeps a temporary, if there is one, and gives the address to use for it, at which nothing is before the schedule runs.
+    fn keep(&mut self, temp: Result<(Temp, *mut u8), Lack>) -> *mut u8 {
+        match temp {
+            Ok((temp, base)) => {
+                self.temps.push(temp);
+                base
+            }
+            Err(lack) => {
+                self.lack.get_or_insert(lack);
+                std::ptr::without_provenance_mut(ALIGN)
+            }
+        }
     }
 
     /// The reduction. Only builders made by [`Builder::reducing`] have one.
@@ -314,9 +341,8 @@ impl<'a> Builder<'a> {
 
     /// A temporary for `count` elements of the reduction.
     pub fn temp_elements(&mut self, count: i64) -> *mut u8 {
-        let (temp, base) = Temp::elements(count, &self.reduction().ty);
-        self.temps.push(temp);
-        base
+        let temp = Temp::elements(count, &self.reduction().ty);
+        self.keep(temp)
     }
 
     /// The address of element `first` of a vector at `base`.
@@ -333,7 +359,7 @@ impl<'a> Builder<'a> {
     pub fn reduce(&mut self, input: *mut u8, inout: *mut u8, first: i64, end: i64) {
         if end > first {
             let (input, inout) = (self.element(input, first), self.element(inout, first));
-            self.actions.push(Action::Reduce { input, inout, count: end - first });
+            self.act(Action::Reduce { input, inout, count: end - first });
         }
     }
 
@@ -342,5 +368,25 @@ impl<'a> Builder<'a> {
         if from != to {
             self.copy(self.elements(from, first, end), self.elements(to, first, end));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tern_adi::Data;
+
+    #[test]
+    fn a_schedule_without_memory_for_its_temporaries_says_so() {
+        let group = Group::new(1, 0, vec![0, 1].into(), None, 0);
+        let mut builder = Builder::new(&group);
+        let start = builder.temp(100);
+        builder.send(1, Data::Bytes(start, 100));
+        assert_eq!(builder.finish().has_memory(), Ok(()));
+        let mut builder = Builder::new(&group);
+        let start = builder.temp(usize::MAX / 2);
+        builder.send(1, Data::Bytes(start, 100));
+        builder.temp(usize::MAX / 4);
+        assert_eq!(builder.finish().has_memory(), Err(Lack { bytes: usize::MAX / 2 }));
     }
 }

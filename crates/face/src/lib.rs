@@ -33,12 +33,14 @@ pub use runtime::*;
 #[cfg(not(feature = "generate"))]
 mod core_table {
     use crate::types::{Handle, Ptr};
-    use std::ffi::c_int;
+    use std::ffi::{c_char, c_int};
 
     include!(concat!(env!("OUT_DIR"), "/core.rs"));
 
     unsafe extern "C" {
         static tern_core_2: Core;
+        safe fn tern_out_of_memory(bytes: usize) -> !;
+        fn tern_no_memory(comm: Handle, function: *const c_char, bytes: usize) -> c_int;
     }
 
     /// The functions of the core, in libmpi_abi.so.1.
@@ -47,7 +49,25 @@ mod core_table {
         // SAFETY: a constant of the library that this one needs.
         unsafe { &tern_core_2 }
     }
+
+    /// Raises MPI_ERR_NO_MEM of that function, which needs so many bytes, on a communicator, or as for calls without one.
+    ///
+    /// # Safety
+    /// The name is there for ever.
+    pub(crate) unsafe fn refuse(comm: Handle, function: *const c_char, bytes: usize) -> c_int {
+        // SAFETY: the caller's.
+        unsafe { tern_no_memory(comm, function, bytes) }
+    }
+
+    /// The global allocator of a face: the core ends the job, where the face cannot have the memory that it needs.
+    pub const ALLOCATOR: tern_memory::Checked = tern_memory::Checked::ending(end);
+
+    fn end(bytes: usize) -> ! {
+        tern_out_of_memory(bytes)
+    }
 }
 
 #[cfg(not(feature = "generate"))]
-pub use core_table::{Core, core};
+pub(crate) use core_table::refuse;
+#[cfg(not(feature = "generate"))]
+pub use core_table::{ALLOCATOR, Core, core};

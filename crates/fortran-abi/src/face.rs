@@ -26,6 +26,7 @@ pub fn byte() -> Handle {
 }
 
 pub const ERR_BUFFER: c_int = 1;
+pub const ERR_NO_MEM: c_int = 39;
 pub const ERR_TYPE: c_int = 3;
 pub const UNDEFINED: c_int = -32766;
 pub const ROOT: c_int = -4;

@@ -13,6 +13,7 @@ pub const UNSET: Handle = 0;
 pub const FILE_UNSET: File = std::ptr::null_mut();
 
 pub const ERR_BUFFER: c_int = 1;
+pub const ERR_NO_MEM: c_int = 34;
 pub const ERR_TYPE: c_int = 3;
 pub const UNDEFINED: c_int = -32766;
 pub const ROOT: c_int = -3;

@@ -9,6 +9,7 @@ pub use crate::handles::*;
 pub use crate::pool::{comm_error_function, file_error_function, user_function, win_error_function};
 
 pub const ERR_BUFFER: c_int = 1;
+pub const ERR_NO_MEM: c_int = 39;
 pub const ERR_TYPE: c_int = 3;
 pub const UNDEFINED: c_int = -32766;
 pub const ROOT: c_int = -4;

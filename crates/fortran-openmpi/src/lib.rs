@@ -27,6 +27,7 @@ mod c {
 mod entries {
     use crate::c;
     use crate::face::{self, sentinel};
+    use crate::runtime::error::{Scope, refuse};
     use crate::runtime::handles::Handles;
     use crate::runtime::text::{Room, Text};
     use crate::runtime::*;

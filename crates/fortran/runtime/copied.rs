@@ -10,6 +10,7 @@ use super::error::Fault;
 use super::section::{Descriptor, section};
 use crate::face::{self, Handle, sentinel};
 use std::ffi::c_int;
+use tern_memory::Lack;
 
 const NO_MEMORY: &str = "is a section that is not contiguous, and there is no memory for a copy of it";
 const NOT_LASTING: &str = "is a section that is not contiguous: this library cannot copy it for a call that goes on. \
@@ -49,11 +50,12 @@ impl Copied {
     #[cold]
     unsafe fn copy(descriptor: &Descriptor, writes: bool, lasting: bool) -> Result<Copied, Fault> {
         if lasting && face::request_around().is_none() {
-            return Err(Fault { class: face::ERR_BUFFER, why: NOT_LASTING });
+            return Err(Fault { class: face::ERR_BUFFER, why: NOT_LASTING, bytes: 0 });
         }
         // SAFETY: mpi_f08 gives descriptors.
         let copy = unsafe { Copy::of(descriptor, writes) };
-        let mut copy = Box::new(copy.ok_or(Fault { class: face::ERR_BUFFER, why: NO_MEMORY })?);
+        let lacking = |lack: Lack| Fault { class: face::ERR_NO_MEM, why: NO_MEMORY, bytes: lack.bytes };
+        let mut copy = Box::new(copy.map_err(lacking)?);
         // SAFETY: as above.
         unsafe { copy.read() };
         Ok(Copied { address: copy.data.as_mut_ptr().cast(), copy: Some(copy) })
@@ -123,19 +125,20 @@ struct Copy {
 }
 
 impl Copy {
-    /// Room for a copy; `None` if there is no memory.
-    unsafe fn of(descriptor: &Descriptor, writes: bool) -> Option<Copy> {
+    /// Room for a copy.
+    ///
+    /// Errors: there is no memory for it.
+    unsafe fn of(descriptor: &Descriptor, writes: bool) -> Result<Copy, Lack> {
         // SAFETY: the compiler made the descriptor.
         let dims: Vec<(usize, isize)> = unsafe { descriptor.extents() }.collect();
-        let bytes = dims.iter().try_fold(descriptor.element, |bytes, dim| bytes.checked_mul(dim.0))?;
+        let bytes = dims.iter().fold(descriptor.element, |bytes, dim| bytes.saturating_mul(dim.0));
         let room = |bytes: usize| {
             let mut room = Vec::new();
-            room.try_reserve_exact(bytes.div_ceil(size_of::<u128>())).ok()?;
-            room.resize(bytes.div_ceil(size_of::<u128>()), 0u128);
-            Some(room)
+            tern_memory::resize(&mut room, bytes.div_ceil(size_of::<u128>()), 0u128)?;
+            Ok(room)
         };
         let (data, was) = (room(bytes)?, room(if writes { bytes } else { 0 })?);
-        Some(Copy { place: descriptor.address.cast(), element: descriptor.element, dims, data, was })
+        Ok(Copy { place: descriptor.address.cast(), element: descriptor.element, dims, data, was })
     }
 
     /// Calls `one` for each element with its place in the program's array and its offset in the copy.

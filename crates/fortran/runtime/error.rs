@@ -5,6 +5,7 @@ use super::text::Text;
 use super::{P, set_ierror};
 use crate::face::{self, Handle};
 use std::ffi::c_int;
+use std::fmt::Write;
 use std::sync::Mutex;
 
 /// The object that an error is raised on.
@@ -21,6 +22,8 @@ pub enum Scope {
 pub struct Fault {
     pub class: c_int,
     pub why: &'static str,
+    /// Bytes that could not be had; 0 where memory is not what is wrong.
+    pub bytes: usize,
 }
 
 /// Codes made so far, by their text.
@@ -47,7 +50,11 @@ fn code(class: c_int, text: String) -> c_int {
 /// Raises an error; when the handler returns, `ierror` gets the code.
 #[cold]
 pub unsafe fn refuse(function: &str, argument: &str, fault: Fault, scope: Scope, ierror: P) {
-    let code = code(fault.class, format!("{function}: argument {argument} {}", fault.why));
+    let mut text = format!("{function}: argument {argument} {}", fault.why);
+    if fault.bytes > 0 {
+        let _ = write!(text, ": {}", tern_memory::Lack { bytes: fault.bytes });
+    }
+    let code = code(fault.class, text);
     // SAFETY: the handles are the program's; C checks them.
     unsafe {
         match scope {

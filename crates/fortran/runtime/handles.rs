@@ -1,5 +1,6 @@
 //! Arrays of handles: INTEGER in Fortran, the face's handles in C.
 
+use super::error::Fault;
 use super::{P, get, put};
 use crate::face::{self, Handle};
 use std::ffi::c_int;
@@ -11,7 +12,11 @@ pub struct Handles {
     few: [Handle; FEW],
     many: Vec<Handle>,
     len: usize,
+    /// Bytes that could not be had; then there are no handles.
+    lack: usize,
 }
+
+const NO_MEMORY: &str = "has so many handles that there is no memory to convert them";
 
 impl Handles {
     /// Those that the program gives.
@@ -30,9 +35,23 @@ impl Handles {
         Handles::of(len)
     }
 
+    #[inline]
     fn of(len: usize) -> Handles {
-        let many = if len > FEW { vec![face::UNSET; len] } else { Vec::new() };
-        Handles { few: [face::UNSET; FEW], many, len }
+        let few = [face::UNSET; FEW];
+        if len <= FEW {
+            return Handles { few, many: Vec::new(), len, lack: 0 };
+        }
+        let mut many = Vec::new();
+        match tern_memory::resize(&mut many, len, face::UNSET) {
+            Ok(()) => Handles { few, many, len, lack: 0 },
+            Err(lack) => Handles { few, many, len: 0, lack: lack.bytes },
+        }
+    }
+
+    /// What is wrong with the array, which is asked before anything is done with it: there is no memory for so many.
+    #[inline]
+    pub fn fault(&self) -> Option<Fault> {
+        (self.lack > 0).then_some(Fault { class: face::ERR_NO_MEM, why: NO_MEMORY, bytes: self.lack })
     }
 
     fn slice(&mut self) -> &mut [Handle] {

@@ -37,6 +37,19 @@ macro_rules! names {
 }
 pub(crate) use names;
 
+#[global_allocator]
+static MEMORY: tern_memory::Checked = tern_memory::Checked::ending(lack);
+
+/// The core ends the job, if the C library is Tern's; else this library ends the process.
+fn lack(bytes: usize) -> ! {
+    let end = find(c"tern_out_of_memory");
+    if end.is_null() {
+        tern_memory::end(bytes);
+    }
+    // SAFETY: the core's function of that name.
+    unsafe { std::mem::transmute::<P, extern "C" fn(usize) -> !>(end)(bytes) }
+}
+
 /// The address that a name has for the program.
 pub fn find(name: &std::ffi::CStr) -> P {
     // SAFETY: a text that ends with a null.

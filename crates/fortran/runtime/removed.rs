@@ -1,5 +1,6 @@
 //! What MPI-3.0 removed, for programs that still call it through `mpif.h`: INTEGER in place of addresses.
 
+use super::error::{Fault, Scope, refuse};
 use super::handles::Handles;
 use super::{P, get, length, put, set_ierror};
 use crate::face::{self, sentinel};
@@ -79,9 +80,13 @@ unsafe fn give(code: c_int, new: P, made: face::Handle, ierror: P) {
 }
 
 /// INTEGER displacements as addresses.
-unsafe fn wide(displacements: P, count: P) -> Vec<i64> {
+///
+/// Errors: there is no memory for them.
+unsafe fn wide(displacements: P, count: P) -> Result<Vec<i64>, Fault> {
+    const NO_MEMORY: &str = "has so many elements that there is no memory to convert them";
     // SAFETY: as above.
-    unsafe { (0..length(get::<c_int>(count))).map(|i| *displacements.cast::<c_int>().add(i) as i64).collect() }
+    let all = unsafe { (0..length(get::<c_int>(count))).map(|i| *displacements.cast::<c_int>().add(i) as i64) };
+    tern_memory::collect(all).map_err(|lack| Fault { class: face::ERR_NO_MEM, why: NO_MEMORY, bytes: lack.bytes })
 }
 
 /// MPI_Type_hindexed
@@ -89,7 +94,10 @@ pub unsafe extern "C" fn type_hindexed(count: P, lengths: P, displacements: P, o
     let mut made = face::UNSET;
     // SAFETY: as above.
     unsafe {
-        let mut wide = wide(displacements, count);
+        let mut wide = match wide(displacements, count) {
+            Ok(wide) => wide,
+            Err(fault) => return refuse("MPI_TYPE_HINDEXED", "array_of_displacements", fault, Scope::None, ierror),
+        };
         let (wide, old) = (wide.as_mut_ptr().cast(), face::datatype_in(get(old)));
         let code = crate::c::PMPI_Type_create_hindexed(get(count), lengths, wide, old, (&raw mut made).cast());
         give(code, new, made, ierror);
@@ -101,8 +109,14 @@ pub unsafe extern "C" fn type_struct(count: P, lengths: P, displacements: P, typ
     let mut made = face::UNSET;
     // SAFETY: as above.
     unsafe {
-        let mut wide = wide(displacements, count);
+        let mut wide = match wide(displacements, count) {
+            Ok(wide) => wide,
+            Err(fault) => return refuse("MPI_TYPE_STRUCT", "array_of_displacements", fault, Scope::None, ierror),
+        };
         let mut types = Handles::read(types, wide.len(), face::datatype_in);
+        if let Some(fault) = types.fault() {
+            return refuse("MPI_TYPE_STRUCT", "array_of_types", fault, Scope::None, ierror);
+        }
         let (wide, types) = (wide.as_mut_ptr().cast(), types.address());
         let code = crate::c::PMPI_Type_create_struct(get(count), lengths, wide, types, (&raw mut made).cast());
         give(code, new, made, ierror);

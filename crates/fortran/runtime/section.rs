@@ -90,7 +90,7 @@ pub unsafe fn whole(buffer: P, function: &str, argument: &str, scope: Scope, ier
         if descriptor.is_contiguous() {
             return Some(sentinel::buffer(descriptor.address));
         }
-        refuse(function, argument, Fault { class: face::ERR_BUFFER, why: GAPS }, scope, ierror);
+        refuse(function, argument, Fault { class: face::ERR_BUFFER, why: GAPS, bytes: 0 }, scope, ierror);
     }
     None
 }
@@ -203,7 +203,7 @@ impl Shape {
         } else {
             let why = "is a section that is not contiguous, and the datatype, with gaps of its own, does not divide \
                        its elements: give a datatype whose extent is that of an element";
-            return Err(Fault { class: face::ERR_TYPE, why });
+            return Err(Fault { class: face::ERR_TYPE, why, bytes: 0 });
         }
         for (n, stride) in dims.into_iter().filter(|(n, _)| *n != 1) {
             match shape.dims.last_mut() {
@@ -226,7 +226,7 @@ impl Shape {
                 if count % slab != 0 {
                     let why = "is a section that is not contiguous, and the blocks of the processes do not lie \
                                alike in it: give whole rows for each process, or a contiguous array";
-                    return Err(Fault { class: face::ERR_BUFFER, why });
+                    return Err(Fault { class: face::ERR_BUFFER, why, bytes: 0 });
                 }
                 let block = self.first(&self.dims, count)?;
                 let datatype = resized(block, count / slab * stride);
@@ -293,7 +293,7 @@ fn two(types: [Handle; 2], place: i64) -> Result<Handle> {
 
 fn made(code: c_int) -> Result<()> {
     let why = "is a section that is not contiguous, for which no datatype could be made";
-    if code == 0 { Ok(()) } else { Err(Fault { class: face::ERR_TYPE, why }) }
+    if code == 0 { Ok(()) } else { Err(Fault { class: face::ERR_TYPE, why, bytes: 0 }) }
 }
 
 /// A new datatype.

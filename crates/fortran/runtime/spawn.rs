@@ -1,5 +1,6 @@
 //! Arguments of MPI_Comm_spawn and MPI_Comm_spawn_multiple: arrays of texts.
 
+use super::error::{Scope, refuse};
 use super::text::{Text, given};
 use super::{P, get, length, null, put, set_ierror};
 use crate::face::{self, Handle, sentinel};
@@ -101,6 +102,10 @@ pub unsafe fn comm_spawn_multiple(
         };
         let addresses: Vec<P> = lists.iter().map(List::address).collect();
         let mut infos = super::handles::Handles::read(infos, n, face::info_in);
+        if let Some(fault) = infos.fault() {
+            let scope = Scope::Comm(face::comm_in(get(comm)));
+            return refuse("MPI_Comm_spawn_multiple", "array_of_info", fault, scope, ierror);
+        }
         let mut new = face::UNSET;
         let code = call(
             get(count),

@@ -438,7 +438,11 @@ impl Text<'_> {
             (len, _) => format!("length(get::<{}>({len}))", self.ffi(len)),
         };
         let read = if arg.access == Access::Out { "unset" } else { "read" };
+        let (function, scope) = (format!("\"MPI_{}\"", self.entry.routine.name()), self.entry.scope());
         self.before(format!("let mut {name}_c = Handles::{read}({name}, {len}, face::{class}_in);"));
+        self.before(format!(
+            "if let Some(fault) = {name}_c.fault() {{ return refuse({function}, \"{name}\", fault, {scope}, ierror); }}"
+        ));
         self.passed.push(format!("{name}_c.address()"));
         match arg.access {
             Access::In => {}

@@ -14,6 +14,7 @@ use crate::hints::{Hints, Way};
 use crate::memory::Walk;
 use crate::representation::Converter;
 use crate::{Class, Error, File, Guard, Memory, Sharing, View};
+use tern_memory::Lack;
 
 /// An access under way.
 struct Access<'a> {
@@ -44,7 +45,7 @@ pub unsafe fn read(file: &File, view: &View, position: u64, memory: &Memory<'_>,
     let (mut at, mut got) = (position, 0);
     let mut file_form = Vec::new();
     while let chunk @ 1.. = converter.chunk() as usize {
-        file_form.resize(chunk, 0);
+        tern_memory::resize(&mut file_form, chunk, 0).map_err(converted)?;
         let some = access.read(at, &mut Walk::bytes_mut(&mut file_form))? as usize;
         got += converter.read(&file_form[..some])?;
         at += some as u64;
@@ -83,12 +84,16 @@ pub unsafe fn write(file: &File, view: &View, position: u64, memory: &Memory<'_>
     let mut at = position;
     let mut file_form = Vec::new();
     while let chunk @ 1.. = converter.chunk() as usize {
-        file_form.resize(chunk, 0);
+        tern_memory::resize(&mut file_form, chunk, 0).map_err(converted)?;
         converter.write(&mut file_form)?;
         access.write(at, &mut Walk::bytes(&file_form))?;
         at += chunk as u64;
     }
     Ok(memory.len())
+}
+
+fn converted(lack: Lack) -> Error {
+    Error::memory("converted data", lack)
 }
 
 impl Access<'_> {

@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use rustix::io::Errno;
+use tern_memory::Lack;
 
 /// The error classes that a file operation can have (MPI 5.0, section 14.7, and section 9.4 for the
-/// last three). Each is MPI_ERR_ and its name.
+/// last four). Each is MPI_ERR_ and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
     NoSuchFile,
@@ -26,6 +27,8 @@ pub enum Class {
     Conversion,
     /// The user's buffer is not memory that may be read, or written.
     Buffer,
+    /// There is no memory for data on its way.
+    NoMemory,
     /// The etype or filetype is none.
     Type,
     /// A displacement, offset or size is none.
@@ -45,6 +48,12 @@ pub struct Error {
 impl Error {
     pub(crate) fn new(class: Class, text: String) -> Error {
         Error { class, errno: None, text }
+    }
+
+    /// There is no memory for `what`.
+    #[cold]
+    pub(crate) fn memory(what: &str, lack: Lack) -> Error {
+        Error::new(Class::NoMemory, format!("there is no memory for {what}: {lack}"))
     }
 
     /// The system refused `what`, a verb phrase such as "write 8 bytes at offset 0".
@@ -81,6 +90,7 @@ fn class_of(errno: Errno) -> Class {
         Errno::NAMETOOLONG | Errno::ISDIR | Errno::NOTDIR | Errno::LOOP | Errno::ILSEQ => Class::BadFile,
         Errno::TXTBSY | Errno::BUSY => Class::FileInUse,
         Errno::FAULT => Class::Buffer,
+        Errno::NOMEM => Class::NoMemory,
         Errno::OPNOTSUPP | Errno::NOSYS | Errno::SPIPE => Class::UnsupportedOperation,
         _ => Class::Io,
     }

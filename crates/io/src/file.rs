@@ -65,11 +65,14 @@ pub struct Buffer<'a> {
 
 impl Buffer<'_> {
     /// `len` bytes, with anything in them; those that were there before, unless there are more now.
-    pub fn room(&mut self, len: usize) -> &mut [u8] {
+    ///
+    /// Errors: there is no memory for them.
+    pub fn room(&mut self, len: usize) -> Result<&mut [u8], Error> {
         if self.bytes.len() < len {
-            self.bytes = vec![0; len];
+            self.bytes =
+                tern_memory::zeroed(len).map_err(|lack| Error::memory("data between memory and file", lack))?;
         }
-        &mut self.bytes[..len]
+        Ok(&mut self.bytes[..len])
     }
 }
 
@@ -187,7 +190,7 @@ impl File {
 
     /// Writes zeros from `from` to `to`: preallocation where the file system has none.
     fn fill(&self, from: u64, to: u64) -> Result<(), Error> {
-        let zeros = vec![0; 1 << 20];
+        let zeros = tern_memory::zeroed(1 << 20).map_err(|lack| Error::memory("zeros to fill the file", lack))?;
         let mut at = from;
         while at < to {
             let len = (to - at).min(zeros.len() as u64) as usize;

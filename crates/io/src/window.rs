@@ -10,6 +10,7 @@ use crate::file::File;
 use crate::grid::Grid;
 use crate::hints::{Hints, Way};
 use crate::lock::Sharing;
+use tern_memory::Lack;
 
 /// Which bytes of a part of the file somebody has asked for: what an aggregator of a collective access
 /// collects in a round.
@@ -28,18 +29,24 @@ impl Window {
     }
 
     /// Somebody asks for `len` bytes at `offset` of the file.
-    pub fn add(&mut self, offset: u64, len: u64) {
+    ///
+    /// Errors: as of [`Window::add_grid`].
+    pub fn add(&mut self, offset: u64, len: u64) -> Result<(), Error> {
         match self.added.last_mut() {
             Some(last) if last.count == 1 && last.end() == offset => last.len += len,
-            _ => self.add_grid(Grid { offset, len, stride: 0, count: 1 }),
+            _ => self.add_grid(Grid { offset, len, stride: 0, count: 1 })?,
         }
+        Ok(())
     }
 
     /// Somebody asks for these bytes.
-    pub fn add_grid(&mut self, grid: Grid) {
+    ///
+    /// Errors: there is no memory to note it, and it is not in the window.
+    pub fn add_grid(&mut self, grid: Grid) -> Result<(), Error> {
         if grid.len > 0 && grid.count > 0 {
-            self.added.push(grid);
+            tern_memory::push(&mut self.added, grid).map_err(listing)?;
         }
+        Ok(())
     }
 
     /// From the first byte that somebody asks for to the end of the last; empty without any.
@@ -50,21 +57,25 @@ impl Window {
     }
 
     /// The bytes asked for, as runs in the order of the file that neither overlap nor touch.
-    pub fn runs(&self) -> Vec<Range<u64>> {
+    ///
+    /// Errors: there is no memory for the list.
+    pub fn runs(&self) -> Result<Vec<Range<u64>>, Error> {
         if self.is_joined() {
-            return vec![self.range()];
+            return Ok(vec![self.range()]);
         }
-        let mut sorted: Vec<Range<u64>> = self.added.iter().flat_map(Grid::runs).collect();
+        let mut runs = tern_memory::collect(self.added.iter().flat_map(Grid::runs)).map_err(listing)?;
+        // What the sort takes besides.
+        tern_memory::probe(size_of_val(&runs[..])).map_err(listing)?;
         // Stable: it takes what each process has added, in order, as it is.
-        sorted.sort_by_key(|run| run.start);
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        for run in sorted {
-            match runs.last_mut() {
-                Some(last) if run.start <= last.end => last.end = last.end.max(run.end),
-                _ => runs.push(run),
+        runs.sort_by_key(|run| run.start);
+        runs.dedup_by(|run, last| {
+            let joined = run.start <= last.end;
+            if joined {
+                last.end = last.end.max(run.end);
             }
-        }
-        runs
+            joined
+        });
+        Ok(runs)
     }
 
     /// Whether it has no holes, as far as that is seen without sorting: mostly the grids take turns.
@@ -87,6 +98,10 @@ impl Window {
     }
 }
 
+fn listing(lack: Lack) -> Error {
+    Error::memory("the list of what processes ask for in a part of the file", lack)
+}
+
 fn shape(runs: &[Range<u64>], range: &Range<u64>) -> Shape {
     let bytes = runs.iter().map(|run| run.end - run.start).sum();
     Shape { bytes, runs: runs.len() as u64, span: range.end - range.start }
@@ -101,7 +116,7 @@ fn part(run: &Range<u64>, start: u64) -> Range<usize> {
 /// of holes may come, too. Returns the offset up to which the file had bytes; what lies beyond is left
 /// as it was.
 pub fn read_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hints) -> Result<u64, Error> {
-    let (range, runs) = (window.range(), window.runs());
+    let (range, runs) = (window.range(), window.runs()?);
     let shape = shape(&runs, &range);
     if shape.runs < 2 || shape.sieve(hints.read_sieving, buffer.len(), Way::Read, file.calls.cost(Way::Read)) {
         FILE_WINDOWS_READ.add(u64::from(shape.runs > 1));
@@ -120,7 +135,7 @@ pub fn read_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hint
 
 /// Writes what `window` asks for from `buffer`, likewise. Bytes of holes in `buffer` may change.
 pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hints) -> Result<(), Error> {
-    let (range, runs) = (window.range(), window.runs());
+    let (range, runs) = (window.range(), window.runs()?);
     let shape = shape(&runs, &range);
     file.check_limit(range.end, shape.bytes, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
     let sieve =
@@ -165,10 +180,10 @@ mod tests {
             let mut wanted = vec![false; 400];
             let mut window = Window::new();
             for grid in &grids {
-                window.add_grid(*grid);
+                window.add_grid(*grid).unwrap();
                 grid.runs().flatten().for_each(|at| wanted[at as usize] = true);
             }
-            let runs = window.runs();
+            let runs = window.runs().unwrap();
             prop_assert!(runs.iter().all(|run| run.start < run.end));
             prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
             let mut got = vec![false; 400];
@@ -180,9 +195,10 @@ mod tests {
     #[test]
     fn blocks_in_turns_are_one_run() {
         let mut window = Window::new();
-        (0..4).for_each(|turn| window.add_grid(Grid { offset: 100 + turn * 8, len: 8, stride: 32, count: 50 }));
+        let grids = (0..4).map(|turn| Grid { offset: 100 + turn * 8, len: 8, stride: 32, count: 50 });
+        grids.for_each(|grid| window.add_grid(grid).unwrap());
         assert!(window.is_joined());
-        window.add_grid(Grid { offset: 1701, len: 8, stride: 32, count: 1 });
+        window.add_grid(Grid { offset: 1701, len: 8, stride: 32, count: 1 }).unwrap();
         assert!(!window.is_joined());
     }
 }

@@ -148,7 +148,7 @@ proptest! {
                     pieces.filter(|piece| piece.aggregator == aggregator).collect::<Vec<_>>()
                 };
                 let mut window = Window::new();
-                (0..parts.len()).flat_map(pieces).for_each(|piece| window.add(piece.offset, piece.len));
+                (0..parts.len()).flat_map(pieces).for_each(|piece| window.add(piece.offset, piece.len).unwrap());
                 let range = window.range();
                 prop_assert!(range.is_empty() || within(&range, &plan.window(aggregator, round)));
                 let place = |offset: u64, len: u64| (offset - range.start) as usize..(offset - range.start + len) as usize;
@@ -236,7 +236,7 @@ fn a_window_ends_with_the_file() {
     let name = Name::with(&[1, 2, 3, 4, 5]);
     for sieving in [Choice::Always, Choice::Never] {
         let mut window = Window::new();
-        [(1, 2), (4, 2), (8, 1)].into_iter().for_each(|(offset, len)| window.add(offset, len));
+        [(1, 2), (4, 2), (8, 1)].into_iter().for_each(|(offset, len)| window.add(offset, len).unwrap());
         let mut buffer = [0; 8];
         let hints = Hints { read_sieving: sieving, ..Hints::default() };
         assert_eq!(read_window(&name.open(), &window, &mut buffer, &hints), Ok(5));

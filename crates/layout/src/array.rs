@@ -37,13 +37,13 @@ impl Selection {
 
     /// The children that it selects, one for each index, `stride` bytes apart. The caller has
     /// checked that the last index does not overflow.
-    fn apply(&self, child: &Rc<Program>, stride: i64) -> Rc<Program> {
+    fn apply(&self, child: &Rc<Program>, stride: i64) -> Result<Rc<Program>, Error> {
         let period = self.period.wrapping_mul(stride);
         let full = Program::repeat(&Program::repeat(child, self.len as u64, stride), self.blocks as u64, period);
         let mut list = ListBuilder::default();
         list.child(0, &full);
         list.child(self.blocks.wrapping_mul(period), &Program::repeat(child, self.rest as u64, stride));
-        list.build().shifted(self.start.wrapping_mul(stride))
+        Ok(list.build()?.shifted(self.start.wrapping_mul(stride)))
     }
 }
 
@@ -65,7 +65,7 @@ fn select(child: &Type, dimensions: impl Iterator<Item = (Count, Selection)>) ->
             high = high.checked_add(to).ok_or(large)?;
             elements.checked_mul(child.size()).ok_or(large)?;
         }
-        program = selection.apply(&program, stride);
+        program = selection.apply(&program, stride)?;
         stride = stride.checked_mul(size).ok_or(large)?;
     }
     let signature = Signature::repeat(child.sequence(), elements as u64)?;

@@ -17,6 +17,11 @@ fn times(a: i64, b: i64) -> Result<i64, Error> {
     a.checked_mul(b).ok_or(Error::TooLarge)
 }
 
+/// A list as the constructor keeps it.
+fn kept(list: &[Count]) -> Result<Box<[Count]>, Error> {
+    Ok(tern_memory::copy(list)?.into())
+}
+
 /// A type without data.
 fn nothing() -> Draft {
     Draft { program: Program::empty(), signature: Signature::empty(), bounds: Bounds::EMPTY, uniform: None }
@@ -81,7 +86,7 @@ fn scattered(child: &Type, parts: impl Iterator<Item = Result<(u64, i64), Error>
         return Ok(nothing());
     }
     let signature = Signature::repeat(child.sequence(), elements)?;
-    Ok(Draft { program: list.build(), signature, bounds, uniform: child.uniform_basic() })
+    Ok(Draft { program: list.build()?, signature, bounds, uniform: child.uniform_basic() })
 }
 
 /// Pairs block lengths with displacements, which are multiplied by `unit`.
@@ -108,7 +113,7 @@ impl Type {
                 let mut list = ListBuilder::default();
                 list.run(0, value.size() as u64);
                 list.run(offset, index.size() as u64);
-                (list.build(), offset + index.size())
+                (list.build().expect("two runs"), offset + index.size())
             }
         };
         let bounds = Bounds { data: Some((0, end)), marks: None, align: basic.align() };
@@ -173,8 +178,8 @@ impl Type {
     pub fn indexed(blocklengths: &[Count], displacements: &[Count], child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let draft = scattered(child, zip(blocklengths, displacements, child.extent())?)?;
         draft.finish(Constructor::Indexed {
-            blocklengths: blocklengths.into(),
-            displacements: displacements.into(),
+            blocklengths: kept(blocklengths)?,
+            displacements: kept(displacements)?,
             child: child.clone(),
         })
     }
@@ -183,8 +188,8 @@ impl Type {
     pub fn hindexed(blocklengths: &[Count], displacements: &[Count], child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let draft = scattered(child, zip(blocklengths, displacements, 1)?)?;
         draft.finish(Constructor::Hindexed {
-            blocklengths: blocklengths.into(),
-            displacements: displacements.into(),
+            blocklengths: kept(blocklengths)?,
+            displacements: kept(displacements)?,
             child: child.clone(),
         })
     }
@@ -194,7 +199,7 @@ impl Type {
         let length = copies(blocklength, Argument::Blocklength, 0)?;
         let unit = child.extent();
         let draft = scattered(child, displacements.iter().map(|&at| Ok((length, times(at, unit)?))))?;
-        let displacements = displacements.into();
+        let displacements = kept(displacements)?;
         draft.finish(Constructor::IndexedBlock { blocklength, displacements, child: child.clone() })
     }
 
@@ -202,7 +207,7 @@ impl Type {
     pub fn hindexed_block(blocklength: Count, displacements: &[Count], child: &Rc<Type>) -> Result<Rc<Type>, Error> {
         let length = copies(blocklength, Argument::Blocklength, 0)?;
         let draft = scattered(child, displacements.iter().map(|&at| Ok((length, at))))?;
-        let displacements = displacements.into();
+        let displacements = kept(displacements)?;
         draft.finish(Constructor::HindexedBlock { blocklength, displacements, child: child.clone() })
     }
 
@@ -216,7 +221,10 @@ impl Type {
         let mut bounds = Bounds::EMPTY;
         let mut list = ListBuilder::default();
         let mut uniform: Option<Option<Basic>> = None;
-        let mut parts = Vec::with_capacity(children.len());
+        // What each part may take by itself.
+        let each = 2 * size_of::<Signature>() + size_of::<Program>() + 64;
+        tern_memory::probe(children.len().saturating_mul(each))?;
+        let mut parts = tern_memory::room(children.len())?;
         // What blocks share, and for which child.
         let mut block = None;
         let mut last: Option<&Rc<Type>> = None;
@@ -240,11 +248,11 @@ impl Type {
             append(&mut list, child, count, at, &mut block);
         }
         let signature = Signature::list(parts.into_iter())?;
-        let draft = Draft { program: list.build(), signature, bounds, uniform: uniform.flatten() };
+        let draft = Draft { program: list.build()?, signature, bounds, uniform: uniform.flatten() };
         draft.finish(Constructor::Struct {
-            blocklengths: blocklengths.into(),
-            displacements: displacements.into(),
-            children: children.into(),
+            blocklengths: kept(blocklengths)?,
+            displacements: kept(displacements)?,
+            children: tern_memory::collect(children.iter().cloned())?.into(),
         })
     }
 

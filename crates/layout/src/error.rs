@@ -1,6 +1,7 @@
 //! What can be wrong with the arguments of a constructor.
 
 use std::fmt;
+use tern_memory::Lack;
 
 /// An argument of a datatype constructor, by the name that the MPI standard gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,9 @@ pub enum Error {
     Lengths,
     /// A size, bound or number of elements does not fit 64 bits.
     TooLarge,
+    /// There is no memory for its lists.
+    #[allow(missing_docs, reason = "named above")]
+    NoMemory { bytes: usize },
     /// More levels of nesting that do not collapse than a walk is made for.
     TooDeep,
 }
@@ -76,8 +80,15 @@ impl fmt::Display for Error {
             Error::Invalid { argument, index } => write!(f, "invalid {argument}, entry {index}"),
             Error::Lengths => f.write_str("array arguments differ in length"),
             Error::TooLarge => f.write_str("the datatype does not fit 64-bit sizes"),
+            Error::NoMemory { bytes } => write!(f, "there is no memory for the datatype: {}", Lack { bytes: *bytes }),
             Error::TooDeep => f.write_str("the datatype is nested too deeply"),
         }
+    }
+}
+
+impl From<Lack> for Error {
+    fn from(Lack { bytes }: Lack) -> Error {
+        Error::NoMemory { bytes }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::spread::Spread;
+use tern_memory::Lack;
 
 /// A program and the number of data bytes it names. Bytes are in the order of the type map.
 #[derive(Debug)]
@@ -205,6 +206,8 @@ impl Program {
 #[derive(Default)]
 pub(crate) struct ListBuilder {
     parts: Vec<Part>,
+    /// A part had no memory: there is no program.
+    lack: Option<Lack>,
 }
 
 enum Part {
@@ -224,7 +227,7 @@ impl ListBuilder {
             *before += len;
             return;
         }
-        self.parts.push(Part::Run { at, len });
+        self.push(Part::Run { at, len });
     }
 
     /// Appends a child at displacement `at`.
@@ -240,20 +243,28 @@ impl ListBuilder {
             Node::Gather { at: offsets, block } if offsets.len() as u64 <= SPLICE => {
                 offsets.iter().for_each(|offset| self.run(at + offset, *block));
             }
-            _ => self.parts.push(Part::Child { at, child: child.clone() }),
+            _ => self.push(Part::Child { at, child: child.clone() }),
         }
     }
 
-    pub fn build(mut self) -> Rc<Program> {
+    fn push(&mut self, part: Part) {
+        if self.lack.is_none() {
+            self.lack = tern_memory::push(&mut self.parts, part).err();
+        }
+    }
+
+    /// Errors: there is no memory for the list.
+    pub fn build(mut self) -> Result<Rc<Program>, Lack> {
+        self.lack.map_or(Ok(()), Err)?;
         if self.parts.len() <= 1 {
-            return match self.parts.pop() {
+            return Ok(match self.parts.pop() {
                 None => Program::empty(),
                 Some(Part::Run { at, len }) => Program::dense(at, len),
                 Some(Part::Child { at, child }) => child.shifted(at),
-            };
+            });
         }
         if let Some(regular) = self.regular() {
-            return regular;
+            return Ok(regular);
         }
         if self.parts.iter().all(|part| matches!(part, Part::Run { .. })) {
             return self.runs();
@@ -268,7 +279,7 @@ impl ListBuilder {
             start += item.child.size;
             item
         });
-        Program::new(Node::List(items.collect()))
+        Ok(Program::new(Node::List(tern_memory::collect(items)?.into())))
     }
 
     /// The parts as one repetition, if they are equal and at equal distances.
@@ -296,7 +307,7 @@ impl ListBuilder {
     }
 
     /// The parts, which are all runs, as a list of offsets or of runs.
-    fn runs(self) -> Rc<Program> {
+    fn runs(self) -> Result<Rc<Program>, Lack> {
         let runs = || {
             self.parts.iter().filter_map(|part| match part {
                 Part::Run { at, len } => Some((*at, *len)),
@@ -305,15 +316,18 @@ impl ListBuilder {
         };
         let block = runs().next().map_or(0, |(_, len)| len);
         if runs().all(|(_, len)| len == block) {
-            return Program::new(Node::Gather { at: runs().map(|(at, _)| at).collect(), block });
+            let mut at = tern_memory::room(self.parts.len())?;
+            at.extend(runs().map(|(at, _)| at));
+            return Ok(Program::new(Node::Gather { at: at.into(), block }));
         }
         let mut start = 0;
-        let runs = runs().map(|(at, len)| {
+        let mut all = tern_memory::room(self.parts.len())?;
+        all.extend(runs().map(|(at, len)| {
             let run = Run { at, len, start };
             start += len;
             run
-        });
-        Program::new(Node::Runs(runs.collect()))
+        }));
+        Ok(Program::new(Node::Runs(all.into())))
     }
 }
 
@@ -349,15 +363,18 @@ mod tests {
     fn lists_find_regular_and_adjacent_runs() {
         let mut list = ListBuilder::default();
         [(0, 4), (4, 4), (16, 8), (32, 8)].into_iter().for_each(|(at, len)| list.run(at, len));
-        assert_eq!(grid(&list.build()), Grid { at: 0, block: 8, count: 3, stride: 16, rows: 1, row_stride: 0 });
+        assert_eq!(
+            grid(&list.build().unwrap()),
+            Grid { at: 0, block: 8, count: 3, stride: 16, rows: 1, row_stride: 0 }
+        );
 
         let mut list = ListBuilder::default();
         [(0, 4), (8, 4), (20, 4)].into_iter().for_each(|(at, len)| list.run(at, len));
-        assert!(matches!(&list.build().node, Node::Gather { block: 4, at } if **at == [0, 8, 20]));
+        assert!(matches!(&list.build().unwrap().node, Node::Gather { block: 4, at } if **at == [0, 8, 20]));
 
         let mut list = ListBuilder::default();
         [(0, 4), (8, 8)].into_iter().for_each(|(at, len)| list.run(at, len));
-        assert!(matches!(&list.build().node, Node::Runs(runs) if runs[1] == Run { at: 8, len: 8, start: 4 }));
+        assert!(matches!(&list.build().unwrap().node, Node::Runs(runs) if runs[1] == Run { at: 8, len: 8, start: 4 }));
     }
 
     #[test]

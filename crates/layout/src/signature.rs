@@ -148,13 +148,13 @@ impl Signature {
                         let total = product(*n, *before)? + product(*m, count)?;
                         (*before, *last) = (1, Signature::new(Node::Run(*a, product(total, 1)?))?);
                     }
-                    _ => joined.push((count, child)),
+                    _ => tern_memory::push(&mut joined, (count, child))?,
                 },
-                None => joined.push((count, child)),
+                None => tern_memory::push(&mut joined, (count, child))?,
             }
         }
         let (mut bytes, mut elements) = (0u64, 0u64);
-        let mut items = Vec::with_capacity(joined.len());
+        let mut items = tern_memory::room(joined.len())?;
         for (count, child) in joined {
             let child = Signature::repeat(&child, count)?;
             let item = Item { bytes, elements, child };

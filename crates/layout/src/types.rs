@@ -214,10 +214,7 @@ impl Drop for Type {
         let leaf = || Constructor::Named(Basic::Byte);
         let mut waiting = vec![mem::replace(&mut self.kind, leaf())];
         while let Some(kind) = waiting.pop() {
-            let children = kind.children().to_vec();
-            // Ends none of them: each is in the list as well.
-            drop(kind);
-            for child in children {
+            for child in kind.into_children() {
                 if let Some(mut child) = Rc::into_inner(child) {
                     waiting.push(mem::replace(&mut child.kind, leaf()));
                 }

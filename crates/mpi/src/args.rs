@@ -22,7 +22,7 @@
 //! | status, statuses | `MPI_Status *` | [`StatusOut`], [`StatusesOut`] |
 
 use crate::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
-use crate::error::Result;
+use crate::error::{Result, no_memory};
 use std::ffi::c_int;
 use tern_mcm::as_stored;
 
@@ -206,8 +206,12 @@ impl Counts {
             }
         }
     }
-    pub fn to_vec(&self, len: usize) -> Vec<i64> {
-        (0..len).map(|i| self.get(i)).collect()
+    /// The first `len` of them.
+    ///
+    /// Errors: MPI_ERR_NO_MEM.
+    pub fn list(&self, len: usize) -> Result<Vec<i64>> {
+        let all = tern_memory::collect((0..len).map(|i| self.get(i)));
+        all.map_err(|lack| no_memory("a copy of an array of the call", lack))
     }
 }
 

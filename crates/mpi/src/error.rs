@@ -3,6 +3,7 @@
 use crate::constants::*;
 use crate::scope::Scope;
 use std::fmt;
+use tern_memory::Lack;
 
 /// An error on its way to the error handler (MPI 5.0 section 9.3).
 #[derive(Clone)]
@@ -32,6 +33,12 @@ impl Error {
     pub fn from_code(code: i32, message: impl Into<String>) -> Box<Error> {
         Box::new(Error { code, message: message.into(), scope: Scope::None, begun: true })
     }
+}
+
+/// MPI_ERR_NO_MEM: there is no memory for `what`.
+#[cold]
+pub fn no_memory(what: &str, lack: Lack) -> Box<Error> {
+    Error::new(MPI_ERR_NO_MEM, format!("there is no memory for {what}: {lack}"))
 }
 
 impl fmt::Debug for Error {

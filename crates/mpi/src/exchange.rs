@@ -7,7 +7,7 @@
 
 use crate::awaits::Awaiting;
 use crate::constants::{MPI_ERR_INTERN, MPI_SUCCESS};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_memory};
 use crate::identity;
 use crate::lost;
 use crate::runtime::adi;
@@ -126,7 +126,7 @@ impl Circle {
 
     /// What the process with index `from` has sent.
     ///
-    /// Errors: it is lost (MPI_ERR_PROC_ABORTED).
+    /// Errors: it is lost (MPI_ERR_PROC_ABORTED), or there is no memory for it (MPI_ERR_NO_MEM), and it is taken to nowhere.
     pub async fn receive(&self, from: usize) -> Result<Vec<u8>> {
         let proc = self.procs[from];
         let pattern =
@@ -137,12 +137,13 @@ impl Circle {
             None => adi().lost_for(proc, self.context).map(|_| Err(lost::error(proc))),
         })
         .await?;
-        let mut bytes = vec![0; message.status.bytes as usize];
-        let request = adi().imrecv(message, Data::Bytes(bytes.as_mut_ptr(), bytes.len()));
+        let mut bytes = tern_memory::zeroed(message.status.bytes as usize);
+        let data = bytes.as_mut().map_or_else(|_| Data::none(), |bytes| Data::Bytes(bytes.as_mut_ptr(), bytes.len()));
+        let request = adi().imrecv(message, data);
         until(|| adi().is_done(request).then_some(())).await;
         match adi().take(request).aborted() {
             Some(peer) => Err(lost::error(peer)),
-            None => Ok(bytes),
+            None => bytes.map_err(|lack| no_memory("what another process tells", lack)),
         }
     }
 }

@@ -106,7 +106,7 @@ fn start() -> Result<Runtime> {
     }
     let eager = tern_settings::EAGER_LIMIT.get().map(|bytes| bytes as usize);
     let adi = Adi::new(Rc::new(mcm), eager);
-    if crate::used::is_wanted() {
+    if tern_settings::EXPLAIN.get().is_used() {
         adi.note_ways();
     }
     adi.use_rendezvous(match tern_settings::RENDEZVOUS.get() {
@@ -203,7 +203,7 @@ fn quiesce(world: &Rc<Comm>) {
     {
         stats::print(world, counted);
     }
-    if crate::used::is_wanted() {
+    if tern_settings::EXPLAIN.get().is_used() {
         crate::used::print(world);
     }
     adi().wait_until(&mut || adi().is_flushed());

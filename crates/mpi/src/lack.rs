@@ -1,51 +1,18 @@
 //! The end of a process that can have no more memory: with a line that says so, and what to try, where Rust would only abort.
 //!
-//! Calls that need memory of a length that the program chooses fail with MPI_ERR_NO_MEM where they can ([`tern_node::memory`]). In the middle
-//! of a collective, or for the library's own tables, no call can fail alone, since other processes count on this one: the job ends.
+//! Calls that need memory of a length that the program chooses fail with MPI_ERR_NO_MEM ([`tern_memory`]). For the library's own
+//! books, and where other processes count on what this one has begun, no call can fail alone: the job ends.
 
 use crate::abort::abort_inside;
 use crate::constants::MPI_ERR_NO_MEM;
 use crate::runtime::installed;
-use rustix::process::{Resource, getrlimit};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
-
-/// The system's allocator; where it has nothing, the process ends.
-struct Checked;
+use tern_memory::{Checked, Names};
 
 #[global_allocator]
-static CHECKED: Checked = Checked;
-
-// SAFETY: all is handed on to the system's allocator.
-unsafe impl GlobalAlloc for Checked {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: contract.
-        checked(unsafe { System.alloc(layout) }, layout.size())
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: contract.
-        checked(unsafe { System.alloc_zeroed(layout) }, layout.size())
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, len: usize) -> *mut u8 {
-        // SAFETY: contract.
-        checked(unsafe { System.realloc(at, layout, len) }, len)
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: contract.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[inline]
-fn checked(at: *mut u8, len: usize) -> *mut u8 {
-    if at.is_null() {
-        lack(len);
-    }
-    at
-}
+static MEMORY: Checked = Checked::ending(lack);
 
 /// What the last words need.
 const RESERVE: Layout = match Layout::from_size_align(1 << 20, 4096) {
@@ -55,6 +22,14 @@ const RESERVE: Layout = match Layout::from_size_align(1 << 20, 4096) {
 static RESERVED: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 /// The thread that ends the process; 0 for none.
 static ENDING: AtomicI32 = AtomicI32::new(0);
+
+/// What the functions are that programs call, for the last words.
+static NAMES: OnceLock<Names> = OnceLock::new();
+
+/// The library of the functions tells which they are.
+pub fn name_calls(names: Names) {
+    let _ = NAMES.set(names);
+}
 
 /// Sets address space aside for the last words. It takes no memory until then.
 pub fn prepare() {
@@ -66,7 +41,7 @@ pub fn prepare() {
 
 /// Ends the job, for want of `len` bytes.
 #[cold]
-fn lack(len: usize) -> ! {
+pub fn lack(len: usize) -> ! {
     let me = rustix::thread::gettid().as_raw_nonzero().get();
     // Relaxed: one thread's words are enough.
     match ENDING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
@@ -86,26 +61,18 @@ fn lack(len: usize) -> ! {
         // SAFETY: allocated in `prepare`, and nobody else has it now.
         unsafe { System.dealloc(reserved, RESERVE) };
     }
-    let rank = installed().map_or_else(|| "this process".to_owned(), |runtime| format!("rank {}", runtime.me));
-    abort_inside(MPI_ERR_NO_MEM, &words(&rank, len))
+    abort_inside(MPI_ERR_NO_MEM, &words(installed().map(|runtime| runtime.me), len))
 }
 
-fn words(rank: &str, len: usize) -> String {
-    format!(
-        "MPI_ERR_NO_MEM: {rank} cannot have {len} bytes of memory for the library, and ends the job{}\n  \
-         What to try: free memory, send shorter messages, use fewer processes on this machine, or raise the limit",
-        limits()
-    )
-}
-
-/// The limits of this process that may be the cause.
-fn limits() -> String {
-    let limits =
-        [(Resource::As, "address space (RLIMIT_AS, ulimit -v)"), (Resource::Data, "data (RLIMIT_DATA, ulimit -d)")];
-    let said = limits.iter().filter_map(|&(resource, name)| {
-        getrlimit(resource).current.map(|limit| format!("; its {name} may be {} MiB", limit >> 20))
-    });
-    said.collect()
+fn words(rank: Option<u32>, len: usize) -> String {
+    let mut text = "MPI_ERR_NO_MEM: ".to_owned();
+    let names = NAMES.get().copied();
+    // A text that grows has room.
+    let _ = match rank {
+        Some(rank) => tern_memory::write(&mut text, format_args!("rank {rank}"), len, "the job", names),
+        None => tern_memory::write(&mut text, format_args!("this process"), len, "the job", names),
+    };
+    text
 }
 
 #[cfg(test)]
@@ -113,10 +80,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_words_say_what_to_try() {
-        let text = words("rank 3", 4096);
-        assert!(text.starts_with("MPI_ERR_NO_MEM: rank 3 cannot have 4096 bytes"));
+    fn the_last_words_say_who_and_what_to_try() {
+        let text = words(Some(3), 4096);
+        assert!(text.starts_with("MPI_ERR_NO_MEM: rank 3 cannot have 4096 bytes"), "{text}");
         assert!(text.contains("What to try"));
+        assert!(words(None, 1).contains("this process cannot"));
         prepare();
         assert!(!RESERVED.load(Ordering::Relaxed).is_null());
     }

@@ -89,7 +89,7 @@ pub mod identity;
 pub mod info;
 pub mod info_map;
 pub mod init;
-mod lack;
+pub mod lack;
 mod leaks;
 mod lost;
 pub mod meeting;

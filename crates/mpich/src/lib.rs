@@ -15,6 +15,9 @@ use tern_face::values::{rank_in, rank_out, tag_in, tag_out};
 /// MPICH's ABI.
 pub enum Mpich {}
 
+#[global_allocator]
+static MEMORY: tern_memory::Checked = tern_face::ALLOCATOR;
+
 include!(concat!(env!("OUT_DIR"), "/values.rs"));
 
 /// `MPI_Status`.

@@ -8,7 +8,6 @@ mod cgroup;
 pub mod clock;
 mod interfaces;
 mod kernel;
-pub mod memory;
 mod name;
 mod shape;
 mod ticks;

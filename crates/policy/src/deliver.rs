@@ -5,19 +5,9 @@
 
 use crate::copies::Copied;
 use crate::facts::{Facts, Pattern, Purpose, Source};
-use crate::send::{Outcome, one_copy};
-use crate::step::{Known, PublishedReceive, Step};
-
-/// How a message gets into a published receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyMode {
-    /// By one copy: that has proved quicker, or the program computes meanwhile.
-    Single,
-    /// In packets: these have proved quicker.
-    Packets,
-    /// As its device finds best, by the costs.
-    ByDevice,
-}
+use crate::plan::CopyMode;
+use crate::questions::one_copy;
+use crate::step::{Known, Outcome, PublishedReceive, Step};
 
 /// Where a message lies that no published receive takes.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,6 @@
 
 use crate::copies::Along;
 use crate::pair::Pair;
-use crate::send::Outcome;
-use crate::step::{Known, Step};
 
 /// What the caller of a send does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,27 +103,9 @@ impl Facts {
         self.size >= self.pair.packets_below(true, false)
     }
 
-    /// A receiver that waits is better off with packets of this length into private memory.
-    pub(crate) fn suits_packets_into_private(&self, known: &Known) -> Outcome<bool> {
-        if self.size > self.waiting_limit {
-            return Ok(false);
-        }
-        let kernel = !self.pair.publishes || self.pair.crowded || known.kernel.ok_or(Step::AskKernel)?;
-        Ok(self.size < self.pair.packets_below(false, kernel))
-    }
-
     /// One copy and packets cost about as much, out of memory that the receiver sees.
     pub(crate) fn suits_both(&self) -> bool {
         self.pair.suits_both(self.size)
-    }
-
-    /// Whether the kernel's copy, by the receiver alone, is sooner than packets, by the costs.
-    pub(crate) fn suits_kernel(&self, known: &Known) -> Outcome<Likely> {
-        match self.pair.suits_kernel(self.size) {
-            Likely::No => Ok(Likely::No),
-            likely if known.kernel.ok_or(Step::AskKernel)? => Ok(likely),
-            _ => Ok(Likely::No),
-        }
     }
 
     /// The device copies a message of this length by itself, and its memory need not be located.
@@ -162,17 +142,6 @@ pub enum Readiness {
     Seen,
     /// It has done so many times in a row, and most likely does: the rule `predict-ready`.
     Predicted,
-}
-
-/// Whether something holds, by what is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Likely {
-    /// It does not.
-    No,
-    /// It should be tried.
-    Perhaps,
-    /// It does.
-    Yes,
 }
 
 /// What the memory of a message is used for, when the device is asked where it lies.

@@ -4,7 +4,6 @@
 //! A device knows what things cost, and decides nothing. The rules here are pure: they see a [`Pair`], a length, and how long a
 //! collective takes by each way.
 
-use crate::Likely;
 use tern_settings::Mechanism;
 
 /// Shortest message that a receiver which waits fetches alone out of memory that it sees: shorter ones are as soon there in packets.
@@ -21,6 +20,17 @@ const MOST_AHEAD: usize = 512 << 10;
 /// Predicted times of a collective are wrong by this factor at most: costs are those of two processes that have a core each, with nothing
 /// else in their caches.
 const DOUBT: f64 = 4.0;
+
+/// Whether something holds, by what is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likely {
+    /// It does not.
+    No,
+    /// It should be tried.
+    Perhaps,
+    /// It does.
+    Yes,
+}
 
 /// What is known of this process and a peer, before a message between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 //! [`receive`] takes what is known when the receive is posted, and gives the next step; [`receive_waiting`] is for a call that waits for nothing
 //! else. What takes time to find out is a step of its own, as for a send ([`crate::Step`]).
 
-use crate::Likely;
-use crate::pair::Pair;
+use crate::pair::{Likely, Pair};
 use crate::rules;
 
 /// What is known of a receive that is posted, from one process, for a message of some length.

@@ -7,9 +7,9 @@
 use crate::copies::Copied;
 use crate::facts::Facts;
 use crate::pair::Pair;
+use crate::questions::tried;
 use crate::rules;
-use crate::send::{Outcome, tried};
-use crate::step::{Known, Step};
+use crate::step::{Known, Outcome, Step};
 use tern_settings::Mechanism;
 
 /// Shortest message, in bytes.

@@ -6,7 +6,7 @@
 
 use crate::copies::{Along, Copied};
 use crate::facts::{Purpose, Readiness, Source, ZeroCopy};
-use crate::send::{Reason, SendPlan};
+use crate::plan::{Reason, SendPlan};
 
 /// What is to be done next. Each but the last has its outcome in [`Known`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,9 @@ pub enum Step {
     /// The message goes so.
     Go(Decision),
 }
+
+/// What was decided, or the step that has to be taken before.
+pub(crate) type Outcome<T> = Result<T, Step>;
 
 /// How a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,9 @@ use std::sync::Arc;
 use tern_region::Run;
 use tern_region::space::{Cookie, Direction, Error, Protection, Spot};
 
+#[global_allocator]
+static MEMORY: tern_memory::Checked = tern_memory::Checked::ending(tern_memory::end);
+
 /// What `tern_region_space` is in C: one reference, which asynchronous copies share.
 type Handle = Arc<tern_region::Space>;
 

@@ -117,9 +117,14 @@ impl Window {
     #[cold]
     fn locate_in_pieces(&self, target: &Target<'_>, len: usize) -> Result<Spot, Error> {
         let (rank, address) = (target.rank, target.displacement as u64);
-        let mut runs = Vec::new();
+        let (mut runs, mut noted) = (Vec::new(), Ok(()));
         let theirs = Side::new(address as *mut u8, target.count, target.ty);
-        theirs.runs(0, len, |at, bytes| runs.push((at, bytes as u64)));
+        theirs.runs(0, len, |at, bytes| {
+            if noted.is_ok() {
+                noted = tern_memory::push(&mut runs, (at, bytes as u64));
+            }
+        });
+        noted?;
         let own = rank == self.rank();
         let placed = match &self.card {
             None if self.apart && !own => self.is_attached_apart(rank, runs)?.then_some(Placed::None),

@@ -93,9 +93,9 @@ impl Window {
         let operand = match op {
             Op::NoOp => None,
             // SAFETY: the origin is the program's.
-            _ => Some(unsafe { Row::of(origin, basic, count) }),
+            _ => Some(unsafe { Row::of(origin, basic, count) }?),
         };
-        let old = result.map(|result| Row::into(result, basic, count));
+        let old = result.map(|result| Row::into(result, basic, count)).transpose()?;
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let (operand, into) = (start(&operand).cast_const(), start(&old));
         match spot.way {

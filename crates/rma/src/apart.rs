@@ -111,7 +111,7 @@ impl Window {
     pub(crate) fn is_attached_apart(
         &self, rank: u32, runs: impl IntoIterator<Item = (u64, u64)>,
     ) -> Result<bool, Error> {
-        let runs: Vec<_> = runs.into_iter().collect();
+        let runs = tern_memory::collect(runs)?;
         if runs.iter().any(|&(start, bytes)| start.checked_add(bytes).is_none()) {
             return Ok(false);
         }

@@ -191,7 +191,7 @@ impl Window {
                 // SAFETY: own memory is the program's, which leaves it to the access; that of the member lies in the
                 // window.
                 last = unsafe { remote.transfer(peer, own, theirs, key, way) }.map_err(|_| self.lost(rank))?;
-                Ok(())
+                Ok::<(), Error>(())
             })
         })?;
         Ok(last)

@@ -4,6 +4,7 @@ use std::rc::Rc;
 use tern_adi::Data;
 use tern_layout::{Basic, Cursor, Type};
 use tern_mcm::Run;
+use tern_memory::Lack;
 
 /// Memory of either side.
 #[derive(Clone, Copy)]
@@ -166,30 +167,59 @@ impl Row {
 
     /// To read the `count` elements of `data`.
     ///
+    /// Errors: there is no memory for a copy.
+    ///
     /// # Safety
     /// They are readable, and stay so while the row is used.
     #[inline]
-    pub unsafe fn of(data: &Data, basic: Basic, count: usize) -> Row {
+    pub unsafe fn of(data: &Data, basic: Basic, count: usize) -> Result<Row, Lack> {
         if let Some(start) = Row::in_place(data, basic) {
-            return Row { start, _copy: None };
+            return Ok(Row { start, _copy: None });
         }
-        let row = Row::room(basic, count);
+        // SAFETY: contract of this function.
+        Row::apart(basic, count).map(|row| unsafe { row.copied(data, basic, count) })
+    }
+
+    /// The same of few elements, in the middle of an access.
+    ///
+    /// # Safety
+    /// As of [`Row::of`].
+    pub unsafe fn of_few(data: &Data, basic: Basic, count: usize) -> Row {
+        match Row::in_place(data, basic) {
+            Some(start) => Row { start, _copy: None },
+            // SAFETY: contract of this function.
+            None => unsafe { Row::room(basic, count).copied(data, basic, count) },
+        }
+    }
+
+    /// # Safety
+    /// The elements of `data` are readable, and as many as there is room for.
+    unsafe fn copied(self, data: &Data, basic: Basic, count: usize) -> Row {
         let ty = Type::basic(basic);
-        // SAFETY: contract of this function; the row has room for them.
-        unsafe { Side::new(row.start, count as i64, &ty).copy_from(&Side::of(data)) };
-        row
+        // SAFETY: contract of this function.
+        unsafe { Side::new(self.start, count as i64, &ty).copy_from(&Side::of(data)) };
+        self
     }
 
     /// To receive `count` elements, which [`Row::finish`] then puts into `data`.
+    ///
+    /// Errors: there is no memory for a copy.
     #[inline]
-    pub fn into(data: &Data, basic: Basic, count: usize) -> Row {
+    pub fn into(data: &Data, basic: Basic, count: usize) -> Result<Row, Lack> {
         match Row::in_place(data, basic) {
-            Some(start) => Row { start, _copy: None },
-            None => Row::room(basic, count),
+            Some(start) => Ok(Row { start, _copy: None }),
+            None => Row::apart(basic, count),
         }
     }
 
     /// For `count` elements, all zeros.
+    #[cold]
+    fn apart(basic: Basic, count: usize) -> Result<Row, Lack> {
+        let mut copy = tern_memory::zeroed(count.saturating_mul(basic.extent() as usize))?;
+        Ok(Row { start: copy.as_mut_ptr(), _copy: Some(copy) })
+    }
+
+    /// The same of few elements, in the middle of an access.
     #[cold]
     pub fn room(basic: Basic, count: usize) -> Row {
         let mut copy = vec![0; count * basic.extent() as usize];

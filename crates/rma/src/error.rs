@@ -49,6 +49,15 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// There is no memory for a copy of the data.
+#[cfg(not(loom))]
+impl From<tern_memory::Lack> for Error {
+    #[cold]
+    fn from(lack: tern_memory::Lack) -> Error {
+        Error::new(Class::NoMemory, format!("there is no memory for a copy of the elements or of their places: {lack}"))
+    }
+}
+
 /// Why an access by the kernel was not made.
 #[cfg(not(loom))]
 #[derive(Debug)]

@@ -83,7 +83,7 @@ impl Window {
         let count = asked.len / size;
         let data = Data::Bytes(asked.data.as_ptr().cast_mut(), asked.data.len());
         // SAFETY: the data is the message's.
-        let operand = (op != Op::NoOp).then(|| unsafe { Row::of(&data, basic, count) });
+        let operand = (op != Op::NoOp).then(|| unsafe { Row::of_few(&data, basic, count) });
         let old = (kind == Kind::Fetch).then(|| Row::room(basic, count));
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let mut done = 0;

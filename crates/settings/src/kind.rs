@@ -83,6 +83,13 @@ pub enum Explain {
     Used,
 }
 
+impl Explain {
+    /// The user asks which ways were taken.
+    pub fn is_used(self) -> bool {
+        self == Explain::Used
+    }
+}
+
 impl Kind for Explain {
     const TYPE: &'static str = "choice";
 

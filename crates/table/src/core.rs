@@ -96,6 +96,19 @@ pub fn definition(tables: &Tables, path: impl Fn(&str) -> String) -> String {
     out
 }
 
+/// The functions of the standard with their names, `NAMED`: where each is, and what programs call it. `At` is to be in scope.
+pub fn names(tables: &Tables, path: impl Fn(&str) -> String) -> String {
+    let mut out = String::from("/// See tern_table::core.\npub static NAMED: &[(At, &str)] = &[\n");
+    for function in tables.functions() {
+        for &large in function.forms() {
+            let name = function.c_name(large);
+            let _ = writeln!(out, "    (At({} as *const ()), \"MPI_{name}\"),", path(&name.to_lowercase()));
+        }
+    }
+    out.push_str("];\n");
+    out
+}
+
 /// True for the functions of the table that are none of the standard.
 pub fn is_extra(name: &str) -> bool {
     EXTRAS.iter().any(|row| row.0 == name)

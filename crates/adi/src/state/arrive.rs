@@ -195,7 +195,7 @@ impl State {
         let body = if whole && payload.len() <= SHORT && sync.is_none() {
             Body::short(payload)
         } else {
-            let Some(mut bytes) = tern_node::memory::room(size as usize) else {
+            let Ok(mut bytes) = tern_memory::room(size as usize) else {
                 let packet = Packet::Eager { tuple, size, sync, preferred };
                 return self.report_damaged(
                     from,

@@ -193,11 +193,11 @@ impl State {
         }
         if source.place == 0 {
             // A damaged request may tell of more than there is memory for.
-            let bytes = tern_node::memory::zeroed(source.len as usize)?;
+            let bytes = tern_memory::zeroed(source.len as usize).ok()?;
             return direct.fetch(from, source, &Memory::dense(bytes.as_ptr(), bytes.len())).then_some(bytes);
         }
         let view = direct.view(source)?;
-        let mut bytes = tern_node::memory::room(source.len as usize)?;
+        let mut bytes = tern_memory::room(source.len as usize).ok()?;
         // SAFETY: dense memory of the sender's, which it leaves alone until it is told; the view is good until the next one.
         bytes.extend_from_slice(unsafe { std::slice::from_raw_parts(view, source.len as usize) });
         Some(bytes)

@@ -3,6 +3,7 @@
 use crate::choose::Collective;
 use std::cell::Cell;
 use tern_mcm::DEPTH;
+use tern_memory::Lack;
 
 /// What an operation is, as every member sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +61,10 @@ pub enum Mismatch {
     Bytes { rank: usize, own: u32, theirs: u32 },
     /// This process of another node cannot be reached any more.
     Lost { process: u32 },
-    /// Rank `rank` has refused the call for its arguments there.
+    /// Rank `rank` has refused the call, for its arguments there or for want of memory.
     Refused { rank: usize },
+    /// This process has no memory for its part.
+    Lack(Lack),
 }
 
 pub type Done = Result<(), Mismatch>;

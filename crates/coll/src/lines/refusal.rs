@@ -233,6 +233,19 @@ impl Lines {
         self.ring_all(adi);
     }
 
+    /// Takes the next turn for a collective that the others make by messages now, and that this member cannot: it has no memory for
+    /// its part. Unlike one that finds wrong arguments, it knows what the others call.
+    #[cold]
+    pub fn refuse_known(&self, adi: &Adi, peers: &Group, known: &Known) {
+        let turn = self.turn.get() + 1;
+        if turn > self.reached.get() + AHEAD {
+            // What came of an earlier turn counts for those that wait for its data.
+            let _ = self.await_free(adi, turn, turn - AHEAD / 2);
+        }
+        self.refuse_turn(adi, plain(known.label()));
+        peers.next_tag(known.call as u8, Way::Blocking);
+    }
+
     /// The next turn, whatever the others take it for, is one of a call that was refused: this member takes no further one.
     pub fn refuse_next(&self, adi: &Adi) {
         self.refuse_turn(adi, 0);

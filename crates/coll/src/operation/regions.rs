@@ -200,7 +200,7 @@ impl<R: Copy> Operation<R> {
     fn send_bytes<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, bytes: &[u8]) {
         let (to, tag) = self.address(peer);
         let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
-        let kept = Temp::new(bytes.len());
+        let kept = Temp::short(bytes.len());
         // SAFETY: as long, and apart.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), kept.start(), bytes.len()) };
         if let Some(request) = transport.isend(to, tuple, Data::Bytes(kept.start(), bytes.len())) {
@@ -213,7 +213,7 @@ impl<R: Copy> Operation<R> {
     ) {
         let (from, tag) = self.address(peer);
         let pattern = Pattern { context: self.peers.context, source: peer.rank as i32, tag };
-        let kept = Temp::new(len);
+        let kept = Temp::short(len);
         let request = transport.irecv(from, pattern, Data::Bytes(kept.start(), len));
         self.pending.borrow_mut().push(Pending { request, peer, step: step(kept) });
     }

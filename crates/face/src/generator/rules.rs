@@ -3,7 +3,7 @@
 use tern_table::Tables;
 use tern_table::function::{Function, Param};
 
-/// The Rust text for one parameter. In it `$` is the parameter and `#` the one that tells its length.
+/// The Rust text for one parameter. In it `$` is the parameter, `#` the one that tells its length, and `@` the function.
 #[derive(Debug, Default)]
 pub struct Rule {
     /// The type in the face's signature.
@@ -141,7 +141,7 @@ pub fn of(tables: &Tables, function: &Function, large: bool, at: usize) -> Rule 
         _ => kind.ffi(large).into(),
     };
     let fill = |text: &mut String| {
-        *text = text.replace('$', &param.name).replace('#', &param.len);
+        *text = text.replace('$', &param.name).replace('#', &param.len).replace('@', &function.c_name(large));
     };
     rule.before.iter_mut().chain(&mut rule.after).chain(&mut rule.on_success).for_each(fill);
     fill(&mut rule.arg);
@@ -202,15 +202,16 @@ fn by_kind(tables: &Tables, function: &Function, at: usize) -> Rule {
         "pointer-out" if param.name == "buffer_addr" => rule("$").on_success("give_buffer::<F>($);"),
         "text-out" => text(function, param),
         "requests" => rule("r_$.place($)")
-            .before("let mut r_$ = Handles::new::<F>(Kind::Request, $, # as i64);")
+            .before(&room("r_$", "Handles::new::<F>(Kind::Request, $, # as i64)", "0"))
             .after("r_$.give_ended::<F>($);"),
         "const-requests" => handles("Request"),
         "types" if param.len.is_empty() => neighbor_types(param),
         "types" => handles("Datatype"),
-        "peer-types" => rule("r_$.place($)").before(&format!(
-            "let mut r_$ = special::peer_types::<F>({}, $, a_comm);",
-            in_place_owner(tables, function, at).unwrap_or("std::ptr::null_mut()")
-        )),
+        "peer-types" => {
+            let buffer = in_place_owner(tables, function, at).unwrap_or("std::ptr::null_mut()");
+            let types = format!("special::peer_types::<F>({buffer}, $, a_comm)");
+            rule("r_$.place($)").before(&room("r_$", &types, "a_comm"))
+        }
         "status-in" => rule("status::take::<F>($, &mut s_$)").before("let mut s_$ = Standard::blank();"),
         "status-inout" => rule("status::take::<F>($, &mut s_$)")
             .before("let mut s_$ = Standard::blank();")
@@ -219,31 +220,51 @@ fn by_kind(tables: &Tables, function: &Function, at: usize) -> Rule {
             .before("let mut s_$ = Standard::blank();")
             .after("status::give::<F>(&s_$, $);"),
         "statuses-out" => {
-            rule("s_$.place::<F>($)").before("let mut s_$ = status::Many::new::<F>($, #);").after("s_$.give::<F>($);")
+            let all = room("s_$", "status::Many::new::<F>($, #)", "0");
+            rule("s_$.place::<F>($)").before(&all).after("s_$.give::<F>($);")
         }
         "t-datatypes-out" => rule("if $.is_null() { $ } else { r_$.pointer().cast() }")
             .before("let n_$ = if num_elements.is_null() { 0 } else { *num_elements.cast::<c_int>() };")
             .before("let mut r_$ = Scratch::<usize, 32>::new(n_$ as i64);")
+            .before("if r_$.has_room().is_err() { return code_out::<F>(special::T_ERR_MEMORY); }")
             .on_success("special::give_types::<F>(&r_$, $, num_elements);"),
         _ => rule("$"),
     }
 }
 
+/// A statement that makes room for an array, and one that ends the call with an error on `comm` where there is no memory for it.
+fn room(name: &str, made: &str, comm: &str) -> String {
+    format!("let mut {name} = {made}; {}", if_none(name, comm))
+}
+
+fn if_none(name: &str, comm: &str) -> String {
+    format!(
+        "if let Err(lack) = {name}.has_room() {{ \
+         return code_out::<F>(special::no_memory({comm}, c\"MPI_@\", lack)); }}"
+    )
+}
+
 fn handles(object: &str) -> Rule {
-    rule("r_$.place($)").before(&format!("let mut r_$ = Handles::new::<F>(Kind::{object}, $, # as i64);"))
+    let all = format!("Handles::new::<F>(Kind::{object}, $, # as i64)");
+    rule("r_$.place($)").before(&room("r_$", &all, "0"))
 }
 
 fn ints(convert: &str) -> Rule {
-    rule("r_$.place($)").before(&format!("let mut r_$ = Ints::new($, # as i64, {convert}::<F>);"))
+    let all = format!("Ints::new($, # as i64, {convert}::<F>)");
+    rule("r_$.place($)").before(&room("r_$", &all, "0"))
 }
 
 /// The arrays of the neighbourhood's collectives: both are made with the first.
 fn neighbor_types(param: &Param) -> Rule {
     let own = rule("r_$.place($)");
     if param.name == "sendtypes" {
-        return own.before(
-            "let (mut r_sendtypes, mut r_recvtypes) = special::neighbor_types::<F>(sendtypes, recvtypes, a_comm);",
-        );
+        let (first, second) = (if_none("r_sendtypes", "a_comm"), if_none("r_recvtypes", "a_comm"));
+        return own
+            .before(
+                "let (mut r_sendtypes, mut r_recvtypes) = special::neighbor_types::<F>(sendtypes, recvtypes, a_comm);",
+            )
+            .before(&first)
+            .before(&second);
     }
     own.before("// Made with sendtypes.")
 }

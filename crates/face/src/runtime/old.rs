@@ -2,6 +2,7 @@
 
 use crate::core;
 use crate::scratch::Scratch;
+use crate::special::no_memory;
 use crate::types::{Face, Handle, Kind, Ptr};
 use std::ffi::c_int;
 
@@ -22,6 +23,9 @@ pub unsafe fn type_create_struct<F: Face>(
 ) -> c_int {
     let n = usize::try_from(count).unwrap_or(0);
     let mut all = Scratch::<usize, 32>::new(if types.is_null() { 0 } else { n as i64 });
+    if let Err(lack) = all.has_room() {
+        return no_memory(0, c"MPI_Type_create_struct", lack);
+    }
     let mut bounds = Bounds::default();
     let mut kept: Option<(Vec<c_int>, Vec<i64>, Vec<usize>)> = None;
     // SAFETY: the caller's.

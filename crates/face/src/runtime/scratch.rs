@@ -4,12 +4,15 @@ use crate::types::Face;
 use crate::types::{Kind, Ptr, null};
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
+use tern_memory::Lack;
 
 /// `N` elements on the stack, more on the heap.
 pub struct Scratch<T, const N: usize> {
     few: [MaybeUninit<T>; N],
     many: Vec<MaybeUninit<T>>,
     len: usize,
+    /// Bytes that could not be had; then it has no elements.
+    lack: usize,
 }
 
 impl<T: Copy, const N: usize> Scratch<T, N> {
@@ -17,7 +20,20 @@ impl<T: Copy, const N: usize> Scratch<T, N> {
     #[inline(always)]
     pub fn new(len: i64) -> Scratch<T, N> {
         let len = usize::try_from(len).unwrap_or(0);
-        Scratch { few: [const { MaybeUninit::uninit() }; N], many: more(len, N), len }
+        let few = [const { MaybeUninit::uninit() }; N];
+        if len <= N {
+            return Scratch { few, many: Vec::new(), len, lack: 0 };
+        }
+        let (many, lack) = more(len);
+        Scratch { few, many, len: if lack == 0 { len } else { 0 }, lack }
+    }
+
+    /// Whether there is room, which is asked before anything is done with it.
+    ///
+    /// Errors: there is no memory for so many.
+    #[inline(always)]
+    pub fn has_room(&self) -> Result<(), Lack> {
+        if self.lack == 0 { Ok(()) } else { Err(Lack { bytes: self.lack }) }
     }
 
     #[inline(always)]
@@ -52,9 +68,16 @@ impl<T: Copy, const N: usize> Scratch<T, N> {
     }
 }
 
-#[inline(always)]
-fn more<T: Copy>(len: usize, enough: usize) -> Vec<MaybeUninit<T>> {
-    if len <= enough { Vec::new() } else { vec![MaybeUninit::uninit(); len] }
+/// So many elements, or the bytes that could not be had.
+#[cold]
+fn more<T: Copy>(len: usize) -> (Vec<MaybeUninit<T>>, usize) {
+    match tern_memory::room(len) {
+        Ok(mut all) => {
+            all.resize(len, MaybeUninit::uninit());
+            (all, 0)
+        }
+        Err(lack) => (Vec::new(), lack.bytes),
+    }
 }
 
 /// Handles, as the core reads and writes them.
@@ -71,6 +94,12 @@ impl Handles {
             all.set(at, F::handle_in(kind, unsafe { array.cast::<F::Handle>().add(at).read_unaligned() }));
         }
         Handles(all)
+    }
+
+    /// See [`Scratch::has_room`].
+    #[inline(always)]
+    pub fn has_room(&self) -> Result<(), Lack> {
+        self.0.has_room()
     }
 
     /// What the core is given: null for null.
@@ -109,6 +138,12 @@ impl Ints {
             all.set(at, convert(unsafe { *array.cast::<c_int>().add(at) }));
         }
         Ints(all)
+    }
+
+    /// See [`Scratch::has_room`].
+    #[inline(always)]
+    pub fn has_room(&self) -> Result<(), Lack> {
+        self.0.has_room()
     }
 
     pub fn place(&mut self, array: Ptr) -> Ptr {

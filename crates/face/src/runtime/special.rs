@@ -4,9 +4,20 @@ use crate::core;
 use crate::scratch::{Handles, Scratch};
 use crate::types::{Face, Handle, Kind, Ptr};
 use crate::values::*;
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
+use tern_memory::Lack;
+
+/// MPI_T_ERR_MEMORY
+pub const T_ERR_MEMORY: c_int = 1005;
+
+/// A call cannot be converted for want of memory: raises MPI_ERR_NO_MEM on `comm`, or where that is 0 as for calls without one.
+#[cold]
+pub fn no_memory(comm: Handle, function: &'static CStr, lack: Lack) -> c_int {
+    // SAFETY: a name, for ever.
+    unsafe { crate::refuse(comm, function.as_ptr(), lack.bytes) }
+}
 
 /// MPI_Abi_get_version: -1, since this is not the standard ABI (MPI 5.0 section 20.2).
 ///
@@ -289,6 +300,9 @@ pub unsafe fn comm_spawn_multiple<F: Face>(
         let at_root = (core().own_rank)(comm) == root;
         let given = if at_root { infos } else { null_mut() };
         let mut own = Handles::new::<F>(Kind::Info, given, count as i64);
+        if let Err(lack) = own.has_room() {
+            return no_memory(comm, c"MPI_Comm_spawn_multiple", lack);
+        }
         let code = (core().comm_spawn_multiple)(
             count,
             commands,

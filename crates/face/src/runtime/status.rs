@@ -5,6 +5,7 @@ use crate::types::Face;
 use crate::types::Ptr;
 use crate::values::{NONE, code_in, code_out};
 use std::ffi::c_int;
+use tern_memory::Lack;
 
 /// `MPI_Status` of the standard ABI, as the core fills it.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +91,12 @@ impl Many {
             all.set(at, Standard::blank());
         }
         Many(all)
+    }
+
+    /// See [`Scratch::has_room`].
+    #[inline(always)]
+    pub fn has_room(&self) -> Result<(), Lack> {
+        self.0.has_room()
     }
 
     #[inline(always)]

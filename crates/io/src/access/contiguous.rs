@@ -30,7 +30,7 @@ impl Access<'_> {
                 // SAFETY: as above.
                 self.file.read_list(at, &mut unsafe { writable(&segments) })?
             } else {
-                let part = buffer.room((len - done).min(PACKED) as usize);
+                let part = buffer.room((len - done).min(PACKED) as usize)?;
                 let got = self.file.read_at(at, part)?;
                 walk.unpack(&part[..got]);
                 (part.len(), got)
@@ -58,7 +58,7 @@ impl Access<'_> {
                 // SAFETY: as above.
                 done += self.file.put_list(at, &mut unsafe { readable(&segments) })?;
             } else {
-                let part = buffer.room((len - done).min(PACKED) as usize);
+                let part = buffer.room((len - done).min(PACKED) as usize)?;
                 walk.pack(part);
                 self.file.put(at, part)?;
                 done += part.len() as u64;

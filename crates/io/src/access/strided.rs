@@ -46,7 +46,7 @@ impl Access<'_> {
                 continue;
             }
             FILE_WINDOWS_READ.add(1);
-            let bytes = buffer.room(window.span());
+            let bytes = buffer.room(window.span())?;
             let got = self.file.read_at(start, bytes)?;
             let there = match got < bytes.len() {
                 true => self.view.bytes_before(start + got as u64).clamp(window.stream.start, window.stream.end),
@@ -90,7 +90,7 @@ impl Access<'_> {
                 continue;
             }
             FILE_WINDOWS_WRITTEN.add(1);
-            let bytes = buffer.room(window.span());
+            let bytes = buffer.room(window.span())?;
             let got = self.file.read_at(start, bytes)?;
             bytes[got..].fill(0);
             // SAFETY: the part of the stream lies in `bytes`, which is not the program's memory.

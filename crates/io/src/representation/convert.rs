@@ -134,7 +134,8 @@ impl Representation {
     /// # Safety
     /// All data of `memory` is readable.
     pub unsafe fn pack(&self, memory: &Memory<'_>) -> Result<Vec<u8>, Error> {
-        let mut all = vec![0; self.file_bytes(memory.ty, memory.count)? as usize];
+        let bytes = self.file_bytes(memory.ty, memory.count)? as usize;
+        let mut all = tern_memory::zeroed(bytes).map_err(|lack| Error::memory("all data, converted", lack))?;
         // SAFETY: the caller's word.
         let mut converter = unsafe { Converter::new(self, memory)? };
         let mut done = 0;

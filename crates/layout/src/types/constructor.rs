@@ -73,4 +73,13 @@ impl Constructor {
             Struct { children, .. } => children,
         }
     }
+
+    /// The same of one that is given up.
+    pub(crate) fn into_children(self) -> Vec<Rc<Type>> {
+        match self {
+            // The list itself: nothing is allocated to free a type of many.
+            Constructor::Struct { children, .. } => children.into(),
+            one => one.children().to_vec(),
+        }
+    }
 }

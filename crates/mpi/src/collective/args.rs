@@ -70,7 +70,7 @@ fn read(name: &str, values: Counts, len: usize) -> Result<Vec<i64>> {
     if len > 0 && values.is_null() {
         return err!(MPI_ERR_ARG, "the array of {name} is a null pointer");
     }
-    Ok(values.to_vec(len))
+    values.list(len)
 }
 
 /// Counts of the blocks of MPI_Reduce_scatter, one for each rank of the local group.

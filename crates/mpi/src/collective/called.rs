@@ -40,7 +40,7 @@ const NAMES: [(&str, Call); 33] = [
 ];
 
 /// The name of the function of a call: "MPI_Reduce_scatter".
-pub(crate) fn name(call: Call) -> String {
+pub(super) fn name(call: Call) -> String {
     let known = NAMES.iter().find(|&&(_, known)| known == call);
     let mut name = known.map_or("collective", |(name, _)| name).to_owned();
     name[..1].make_ascii_uppercase();

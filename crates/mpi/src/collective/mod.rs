@@ -1,7 +1,7 @@
 //! Collectives (MPI 5.0 chapter 6): how a call runs, and how it fails.
 
 pub(crate) mod args;
-pub(crate) mod called;
+mod called;
 pub mod calls;
 mod describe;
 pub(crate) mod fast;
@@ -10,21 +10,23 @@ pub mod neighbor;
 pub(crate) mod neighbor_plan;
 pub(crate) mod plan;
 pub(crate) mod request;
+mod used;
 
 use crate::check;
 use crate::constants::*;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_memory};
 use crate::lost;
 use crate::objects::Comm;
 use crate::runtime::adi;
 use crate::scope::{Errhandler, InCharge};
 use crate::task;
-use crate::used;
 use plan::Plan;
 use std::rc::Rc;
 use tern_coll::lines::Mismatch;
 use tern_coll::lines::refusal::{Call, Known};
 use tern_coll::{Absent, Failure, Truncated, Way};
+use tern_memory::Lack;
+use tern_settings::EXPLAIN;
 
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
 #[inline]
@@ -32,18 +34,25 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
     if !comm.quick.get() {
         settle(comm, &plan.known());
     }
-    let explains = used::is_wanted().then(used::before);
+    let explains = EXPLAIN.get().is_used().then(used::before);
     let Some(done) = plan.fast(adi(), &comm.peers) else {
         tern_counters::COLLECTIVE_MESSAGES.add(1);
         if check::is_on() {
             check::uses::may(&describe::memory(comm, &plan))?;
             task::run(check::agree(comm.clone(), describe::describe(comm, &plan))).map_err(begun)?;
         }
-        let lines = comm.peers.lines(adi());
         let known = plan.known();
+        let schedule = plan.schedule(&comm.peers);
+        let lines = comm.peers.lines(adi());
+        if let Err(lack) = schedule.has_memory() {
+            match lines {
+                Some(lines) => lines.refuse_known(adi(), &comm.peers, &known),
+                None => request::refuse(Absent::new(&comm.peers, known.call, Way::Blocking)),
+            }
+            return Err(begun(lacking(lack)));
+        }
         let noted = lines.map(|lines| (lines, lines.note(adi(), &known)));
         let beside = noted.as_ref().map(|(lines, (turn, _))| (*lines, *turn));
-        let schedule = plan.schedule(&comm.peers);
         if explains.is_some() {
             used::note_messages(comm, &known, schedule.algorithm());
         }
@@ -74,7 +83,7 @@ pub(crate) fn settle(comm: &Comm, next: &Known) {
     if let Some(lines) = comm.peers.lines(adi()) {
         lines.settle(adi(), &comm.peers, next);
     }
-    let may = !comm.peers.selection.forces_any_messages() && !used::is_wanted();
+    let may = !comm.peers.selection.forces_any_messages() && !EXPLAIN.get().is_used();
     comm.quick.set(may && comm.peers.refused.borrow().is_empty());
 }
 
@@ -126,6 +135,7 @@ fn disagreement(comm: &Comm, mismatch: Mismatch) -> Box<Error> {
     match mismatch {
         Mismatch::Lost { process } => lost::error(process),
         Mismatch::Refused { rank } => refused(rank as u32),
+        Mismatch::Lack(lack) => lacking(lack),
         Mismatch::Operation { rank } => Error::new(
             MPI_ERR_OTHER,
             format!("{here}: rank {rank} calls another collective; all must call the same ones in the same order"),
@@ -150,6 +160,7 @@ fn failure_of(failure: Failure) -> Box<Error> {
     let Truncated { source, room, sent } = match failure {
         Failure::Lost(peer) => return lost::error(peer),
         Failure::Refused(rank) => return refused(rank),
+        Failure::Lack(lack) => return lacking(lack),
         Failure::Truncated(truncated) => truncated,
     };
     Error::new(
@@ -162,5 +173,12 @@ fn failure_of(failure: Failure) -> Box<Error> {
 
 /// A member has refused its call.
 fn refused(rank: u32) -> Box<Error> {
-    Error::new(MPI_ERR_OTHER, format!("rank {rank} has refused this call for its arguments there, and got an error"))
+    let why = "for its arguments there or for want of memory";
+    Error::new(MPI_ERR_OTHER, format!("rank {rank} has refused this call, {why}, and got an error"))
+}
+
+/// This process has no memory for its part of a collective.
+#[cold]
+fn lacking(lack: Lack) -> Box<Error> {
+    no_memory("the temporary data of this process's part in the collective", lack)
 }

@@ -5,7 +5,7 @@ use crate::check;
 use crate::check::active::{Access, Held, Use};
 use crate::collective::describe::{describe, memory};
 use crate::collective::plan::Plan;
-use crate::collective::{failed, mismatched};
+use crate::collective::{failed, lacking, mismatched};
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::Comm;
@@ -44,7 +44,9 @@ pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<
     let held = if check::is_on() { check::uses::hold(memory(comm, &plan))? } else { Vec::new() };
     let agreement = agreement(comm, &plan);
     let call = plan.known().call;
-    let mut operation = Operation::new(&comm.peers, plan.schedule(&comm.peers)).of(call);
+    let schedule = plan.schedule(&comm.peers);
+    schedule.has_memory().map_err(lacking)?;
+    let mut operation = Operation::new(&comm.peers, schedule).of(call);
     if agreement.is_some() {
         // It starts later, and at each member in another order with those that are under way besides.
         operation.reserve();
@@ -70,8 +72,12 @@ pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Re
     let uses = uses(comm, &plan);
     let agreement = agreement(comm, &plan);
     let what = plan.repeated();
-    let messages = Rc::new(Operation::persistent(&comm.peers, plan.schedule(&comm.peers)));
+    let schedule = plan.schedule(&comm.peers);
+    let lack = schedule.has_memory();
+    let messages = Rc::new(Operation::persistent(&comm.peers, schedule));
     let repeated = what.and_then(|what| collectives().repeat(adi(), &comm.peers, what, &messages));
+    // The others have made theirs, and it has a number.
+    lack.map_err(lacking)?;
     let (operation, error): (Rc<dyn Round>, Rc<Why>) = match repeated {
         Some(repeated) => {
             let repeated = Rc::new(repeated);

@@ -6,10 +6,11 @@
 use crate::args::{Counts, Handles, Out};
 use crate::constants::*;
 use crate::datatype::{create, layout_error, lookup};
-use crate::error::Result;
+use crate::error::{Error, Result, no_memory};
 use crate::objects::{Contents, Datatype};
 use std::rc::Rc;
 use tern_layout::{DistArg, Distribution, Order, Type};
+use tern_memory::Lack;
 
 /// Which form of a constructor the program called.
 #[derive(Clone, Copy)]
@@ -22,11 +23,22 @@ enum Form {
 struct Call {
     form: Form,
     contents: Contents,
+    /// An argument had no memory.
+    lack: Option<Lack>,
 }
 
 impl Call {
     fn new(form: Form, combiner: i32, datatypes: Vec<Rc<Datatype>>) -> Call {
-        Call { form, contents: Contents { combiner, datatypes, ..Contents::default() } }
+        Call { form, contents: Contents { combiner, datatypes, ..Contents::default() }, lack: None }
+    }
+    /// Appends to one of the lists.
+    fn keep(mut self, list: fn(&mut Contents) -> &mut Vec<i64>, values: &[i64]) -> Call {
+        let list = list(&mut self.contents);
+        match tern_memory::reserve(list, values.len()) {
+            Ok(()) => list.extend_from_slice(values),
+            Err(lack) => self.lack = Some(lack),
+        }
+        self
     }
     /// An argument that is `int` in both forms.
     fn integer(mut self, value: i32) -> Call {
@@ -38,29 +50,33 @@ impl Call {
         self
     }
     /// Arguments that are `int` in one form and MPI_Count in the other.
-    fn counts(mut self, values: &[i64]) -> Call {
+    fn counts(self, values: &[i64]) -> Call {
         match self.form {
-            Form::Int => self.contents.integers.extend_from_slice(values),
-            Form::Large => self.contents.large_counts.extend_from_slice(values),
+            Form::Int => self.keep(|contents| &mut contents.integers, values),
+            Form::Large => self.keep(|contents| &mut contents.large_counts, values),
         }
-        self
     }
     /// Arguments that are MPI_Aint in one form and MPI_Count in the other.
-    fn addresses(mut self, values: &[i64]) -> Call {
+    fn addresses(self, values: &[i64]) -> Call {
         match self.form {
-            Form::Int => self.contents.addresses.extend_from_slice(values),
-            Form::Large => self.contents.large_counts.extend_from_slice(values),
+            Form::Int => self.keep(|contents| &mut contents.addresses, values),
+            Form::Large => self.keep(|contents| &mut contents.large_counts, values),
         }
-        self
     }
     /// Makes the datatype.
     fn build(self, layout: std::result::Result<Rc<Type>, tern_layout::Error>, newtype: Out<usize>) -> Result<()> {
         for child in &self.contents.datatypes {
             child.check_present()?;
         }
-        newtype.set(create(layout.map_err(layout_error)?, self.contents));
+        let layout = layout.map_err(layout_error)?;
+        self.lack.map_or(Ok(()), Err).map_err(arguments)?;
+        newtype.set(create(layout, self.contents));
         Ok(())
     }
+}
+
+fn arguments(lack: Lack) -> Box<Error> {
+    no_memory("the arguments of the datatype", lack)
 }
 
 /// MPI_ERR_COUNT for a negative count or block length.
@@ -76,7 +92,7 @@ fn array(name: &str, values: Counts, len: usize) -> Result<Vec<i64>> {
     if len > 0 && values.is_null() {
         return err!(MPI_ERR_ARG, "{name} is a null pointer");
     }
-    Ok(values.to_vec(len))
+    values.list(len)
 }
 
 /// Reads an array argument of `int`.
@@ -234,8 +250,10 @@ fn structure(
     if count > 0 && types.is_null() {
         return err!(MPI_ERR_ARG, "array_of_types is a null pointer");
     }
-    let children = (0..lengths.len()).map(|i| lookup(types.get(i))).collect::<Result<Vec<_>>>()?;
-    let layouts: Vec<Rc<Type>> = children.iter().map(|child| child.layout.clone()).collect();
+    let mut children = tern_memory::room(lengths.len()).map_err(arguments)?;
+    (0..lengths.len()).try_for_each(|i| lookup(types.get(i)).map(|child| children.push(child)))?;
+    let layouts = children.iter().map(|child: &Rc<Datatype>| child.layout.clone());
+    let layouts = tern_memory::collect(layouts).map_err(arguments)?;
     let layout = Type::structure(&lengths, &places, &layouts);
     Call::new(form, MPI_COMBINER_STRUCT, children)
         .counts(&[count])

@@ -101,6 +101,7 @@ pub(crate) fn layout_error(error: tern_layout::Error) -> Box<Error> {
     let class = match error {
         tern_layout::Error::Invalid { argument: Argument::Count | Argument::Blocklength, .. } => MPI_ERR_COUNT,
         tern_layout::Error::TooLarge => MPI_ERR_VALUE_TOO_LARGE,
+        tern_layout::Error::NoMemory { .. } => MPI_ERR_NO_MEM,
         _ => MPI_ERR_ARG,
     };
     Error::new(class, error.to_string())

@@ -2,8 +2,9 @@
 //! as much as the copy into them, and shared between the node's processes where that is possible, so
 //! that the others put their data there themselves.
 
+use crate::error::{Result, no_memory};
 use crate::runtime::adi;
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{GlobalAlloc, Layout, System};
 
 const PAGE: usize = 4096;
 
@@ -22,17 +23,14 @@ impl Default for Buffer {
 }
 
 impl Buffer {
-    fn allocate(len: usize) -> Buffer {
+    fn allocate(len: usize) -> Result<Buffer> {
         if let Some(base) = adi().mcm().direct().and_then(|direct| direct.allocate(len)) {
-            return Buffer { base, len, shared: true };
+            return Ok(Buffer { base, len, shared: true });
         }
         let layout = Buffer::layout(len);
-        // SAFETY: the layout is not empty.
-        let base = unsafe { alloc_zeroed(layout) };
-        if base.is_null() {
-            handle_alloc_error(layout);
-        }
-        Buffer { base, len, shared: false }
+        let base = tern_memory::raw(layout, true);
+        let base = base.map_err(|lack| no_memory("the part of the file that this process collects", lack))?;
+        Ok(Buffer { base, len, shared: false })
     }
 
     fn layout(len: usize) -> Layout {
@@ -40,11 +38,14 @@ impl Buffer {
     }
 
     /// Has room for `len` bytes from now on. What it held is lost if it had not.
-    pub fn reserve(&mut self, len: usize) {
+    ///
+    /// Errors: MPI_ERR_NO_MEM; it has no room at all then.
+    pub fn reserve(&mut self, len: usize) -> Result<()> {
         if self.len < len {
             *self = Buffer::default();
-            *self = Buffer::allocate(len);
+            *self = Buffer::allocate(len)?;
         }
+        Ok(())
     }
 
     pub fn base(&self) -> *mut u8 {
@@ -75,7 +76,7 @@ impl Drop for Buffer {
                 let freed = adi().mcm().direct().is_some_and(|direct| direct.free(self.base));
                 debug_assert!(freed, "it came from there");
             } else {
-                dealloc(self.base, Buffer::layout(self.len));
+                System.dealloc(self.base, Buffer::layout(self.len));
             }
         }
     }

@@ -39,11 +39,9 @@ pub fn noted(file: &File, way: Way, view: &tern_io::View, position: u64, bytes: 
     if !is_on() || way == Way::Read || file.atomic.get() || bytes == 0 {
         return;
     }
-    let runs: Vec<Run> = Runs::of(view, position, bytes)
-        .each()
-        .take(PIECES + 1)
-        .map(|(at, len)| (at as i64, (at + len) as i64))
-        .collect();
+    // What there is no memory for is not noted.
+    let Ok(runs) = Runs::of(view, position, bytes) else { return };
+    let runs: Vec<Run> = runs.each().take(PIECES + 1).map(|(at, len)| (at as i64, (at + len) as i64)).collect();
     let mut writes = file.checked.0.borrow_mut();
     if runs.len() <= PIECES && writes.len() < NOTED {
         writes.push(Write { function: function(), phase: race::now().1, runs: merged(runs) });
@@ -115,7 +113,9 @@ fn conflicts(one: (usize, &[Write]), other: (usize, &[Write])) -> Vec<String> {
 fn encoded(writes: &[Write]) -> Vec<u8> {
     let mut out = Vec::new();
     for Write { function, phase, runs } in writes {
-        let list = encode(&Runs::new(runs.iter().map(|run| (run.0 as u64, (run.1 - run.0) as u64))));
+        // What there is no memory for is not told.
+        let list = Runs::new(runs.iter().map(|run| (run.0 as u64, (run.1 - run.0) as u64)));
+        let Ok(list) = list.and_then(|list| encode(&list)) else { continue };
         for part in [function.as_bytes(), &phase.to_ne_bytes(), &list] {
             out.extend_from_slice(&(part.len() as u64).to_ne_bytes());
             out.extend_from_slice(part);
@@ -133,7 +133,7 @@ fn decoded(mut bytes: &[u8]) -> Vec<Write> {
     };
     std::iter::from_fn(|| {
         let (function, phase, list) = (part()?, part()?, part()?);
-        let runs = decode(list).each().map(|(at, len)| (at as i64, (at + len) as i64)).collect();
+        let runs = decode(list).ok()?.each().map(|(at, len)| (at as i64, (at + len) as i64)).collect();
         let phase = u64::from_ne_bytes(*phase.first_chunk()?);
         Some(Write { function: String::from_utf8_lossy(function).into_owned(), phase, runs })
     })

@@ -28,6 +28,7 @@ fn class_of(class: Class) -> i32 {
         Class::DupDatarep => MPI_ERR_DUP_DATAREP,
         Class::Conversion => MPI_ERR_CONVERSION,
         Class::Buffer => MPI_ERR_BUFFER,
+        Class::NoMemory => MPI_ERR_NO_MEM,
         Class::Type => MPI_ERR_TYPE,
         Class::Argument => MPI_ERR_ARG,
     }

@@ -2,11 +2,12 @@
 //! however many runs that are.
 
 use crate::constants::MPI_ERR_INTERN;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_memory};
 use std::rc::Rc;
 use tern_io::plan::Request;
 use tern_io::{Grid, View, Window};
 use tern_layout::{Basic, Type};
+use tern_memory::Lack;
 
 /// Runs in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,15 +15,19 @@ pub struct Runs(Vec<Grid>);
 
 impl Runs {
     /// The runs of `len` bytes of the stream of a view from `position` on, which is ordered.
-    pub fn of(view: &View, position: u64, len: u64) -> Runs {
+    ///
+    /// Errors: MPI_ERR_NO_MEM.
+    pub fn of(view: &View, position: u64, len: u64) -> Result<Runs> {
         match view.regular(position, len) {
-            Some(grids) => Runs(grids.collect()),
+            Some(grids) => tern_memory::collect(grids).map(Runs).map_err(listing),
             None => Runs::new(view.segments(position, len)),
         }
     }
 
     /// These runs, given in the order of the file as offset and length.
-    pub fn new(runs: impl Iterator<Item = (u64, u64)>) -> Runs {
+    ///
+    /// Errors: MPI_ERR_NO_MEM.
+    pub fn new(runs: impl Iterator<Item = (u64, u64)>) -> Result<Runs> {
         let mut grids: Vec<Grid> = Vec::new();
         for (offset, len) in runs {
             match grids.last_mut() {
@@ -31,10 +36,10 @@ impl Runs {
                     grid.count = 2;
                 }
                 Some(grid) if grid.len == len && grid.offset + grid.count * grid.stride == offset => grid.count += 1,
-                _ => grids.push(Grid { offset, len, stride: 0, count: 1 }),
+                _ => tern_memory::push(&mut grids, Grid { offset, len, stride: 0, count: 1 }).map_err(listing)?,
             }
         }
-        Runs(grids)
+        Ok(Runs(grids))
     }
 
     /// Offset and length of each.
@@ -43,8 +48,10 @@ impl Runs {
     }
 
     /// Asks for them.
-    pub fn add_to(&self, window: &mut Window) {
-        self.0.iter().for_each(|grid| window.add_grid(*grid));
+    ///
+    /// Errors: MPI_ERR_NO_MEM.
+    pub fn add_to(&self, window: &mut Window) -> Result<()> {
+        Ok(self.0.iter().try_for_each(|grid| window.add_grid(*grid))?)
     }
 
     pub fn bytes(&self) -> u64 {
@@ -52,9 +59,11 @@ impl Runs {
     }
 
     /// What of them lies before `end`.
-    pub fn before(&self, end: u64) -> Runs {
+    ///
+    /// Errors: MPI_ERR_NO_MEM.
+    pub fn before(&self, end: u64) -> Result<Runs> {
         if self.0.last().is_none_or(|grid| grid.end() <= end) {
-            return self.clone();
+            return tern_memory::copy(&self.0).map(Runs).map_err(listing);
         }
         let within = self.each().take_while(|&(offset, _)| offset < end);
         Runs::new(within.map(|(offset, len)| (offset, len.min(end - offset))))
@@ -65,22 +74,35 @@ impl Runs {
         let byte = Type::basic(Basic::Byte);
         let grid = |grid: &Grid| Type::hvector(grid.count as i64, grid.len as i64, grid.stride as i64, &byte);
         let single = self.0.iter().all(|grid| grid.count == 1);
-        let displacements: Vec<i64> = self.0.iter().map(|grid| (grid.offset - base) as i64).collect();
+        let numbers = |of: &dyn Fn(&Grid) -> u64| tern_memory::collect(self.0.iter().map(|grid| of(grid) as i64));
+        let displacements = numbers(&|grid| grid.offset - base).map_err(listing)?;
         let made = if single {
-            let lengths: Vec<i64> = self.0.iter().map(|grid| grid.len as i64).collect();
-            Type::hindexed(&lengths, &displacements, &byte)
+            Type::hindexed(&numbers(&|grid| grid.len).map_err(listing)?, &displacements, &byte)
         } else {
-            let grids: std::result::Result<Vec<_>, _> = self.0.iter().map(grid).collect();
-            grids.and_then(|grids| Type::structure(&vec![1; grids.len()], &displacements, &grids))
+            let ones = numbers(&|_| 1).map_err(listing)?;
+            let mut grids = tern_memory::room(self.0.len()).map_err(listing)?;
+            let made = self.0.iter().try_for_each(|each| grid(each).map(|grid| grids.push(grid)));
+            made.and_then(|()| Type::structure(&ones, &displacements, &grids))
         };
-        made.map_err(|error| Error::new(MPI_ERR_INTERN, format!("a list of {} runs: {error}", self.0.len())))
+        made.map_err(|error| match error {
+            tern_layout::Error::NoMemory { bytes } => listing(Lack { bytes }),
+            error => Error::new(MPI_ERR_INTERN, format!("a list of {} runs: {error}", self.0.len())),
+        })
     }
 }
 
+fn listing(lack: Lack) -> Box<Error> {
+    no_memory("a list of the parts of the file that a process accesses", lack)
+}
+
 /// Runs as bytes, for another process.
-pub fn encode(runs: &Runs) -> Vec<u8> {
+///
+/// Errors: MPI_ERR_NO_MEM.
+pub fn encode(runs: &Runs) -> Result<Vec<u8>> {
     let words = runs.0.iter().flat_map(|grid| [grid.offset, grid.len, grid.stride, grid.count]);
-    words.flat_map(u64::to_ne_bytes).collect()
+    let mut bytes = tern_memory::room(size_of_val(&runs.0[..])).map_err(listing)?;
+    bytes.extend(words.flat_map(u64::to_ne_bytes));
+    Ok(bytes)
 }
 
 fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
@@ -88,10 +110,15 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
 }
 
 /// The reverse.
-pub fn decode(bytes: &[u8]) -> Runs {
-    let words: Vec<u64> = words(bytes).collect();
-    let grid = |w: &[u64]| Grid { offset: w[0], len: w[1], stride: w[2], count: w[3] };
-    Runs(words.chunks_exact(4).map(grid).collect())
+///
+/// Errors: MPI_ERR_NO_MEM.
+pub fn decode(bytes: &[u8]) -> Result<Runs> {
+    let grid = |bytes: &[u8]| {
+        let mut words = words(bytes);
+        let mut next = || words.next().expect("four words");
+        Grid { offset: next(), len: next(), stride: next(), count: next() }
+    };
+    tern_memory::collect(bytes.chunks_exact(32).map(grid)).map(Runs).map_err(listing)
 }
 
 /// What all have to know of a process's part, as bytes.
@@ -124,25 +151,25 @@ mod tests {
     #[test]
     fn runs_survive_and_regular_ones_are_short() {
         for list in lists() {
-            let runs = Runs::new(list.iter().copied());
+            let runs = Runs::new(list.iter().copied()).unwrap();
             assert_eq!(runs.each().collect::<Vec<_>>(), list);
-            assert_eq!(decode(&encode(&runs)), runs);
+            assert_eq!(decode(&encode(&runs).unwrap()).unwrap(), runs);
             assert_eq!(runs.bytes(), list.iter().map(|&(_, len)| len).sum::<u64>());
         }
-        assert_eq!(Runs::new((0..100).map(|i| (i * 4096, 1024))).0.len(), 1);
+        assert_eq!(Runs::new((0..100).map(|i| (i * 4096, 1024))).unwrap().0.len(), 1);
     }
 
     #[test]
     fn runs_are_cut_at_the_end_of_the_file() {
         for list in lists() {
-            let runs = Runs::new(list.iter().copied());
+            let runs = Runs::new(list.iter().copied()).unwrap();
             for end in [0, 1, 8, 20, 50, 81, 199, 5000, 1 << 30] {
                 let expected: Vec<_> = list
                     .iter()
                     .filter(|(offset, _)| *offset < end)
                     .map(|&(offset, len)| (offset, len.min(end - offset)))
                     .collect();
-                assert_eq!(runs.before(end).each().collect::<Vec<_>>(), expected);
+                assert_eq!(runs.before(end).unwrap().each().collect::<Vec<_>>(), expected);
             }
         }
     }
@@ -150,7 +177,7 @@ mod tests {
     #[test]
     fn the_layout_is_that_of_the_runs() {
         for list in lists().into_iter().skip(1) {
-            let runs = Runs::new(list.iter().copied());
+            let runs = Runs::new(list.iter().copied()).unwrap();
             let base = list[0].0;
             let layout = runs.layout(base).unwrap();
             assert_eq!(layout.size() as u64, runs.bytes());

@@ -7,15 +7,19 @@
 //! requests who has anything there. Lists and data have tags of their own, since they cross on the
 //! way between two aggregators.
 
+mod data;
+
 use super::access::Access;
 use super::agree::consent;
 use super::buffer::Buffer;
 use super::runs::{Runs, decode, encode};
 use super::{File, Way};
+use crate::constants::MPI_ERR_NO_MEM;
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::runtime::adi;
 use crate::task::until;
+use data::{Source, Target, copy_in, take_out};
 use std::ops::Range;
 use tern_adi::Data;
 use tern_io::plan::{Plan, Request};
@@ -37,11 +41,41 @@ type Pending = (tern_adi::Request, Vec<u8>);
 /// Receives under way, each with the part of the request that it is for.
 type Replies = Vec<(Range<u64>, tern_adi::Request, Vec<u8>)>;
 
+/// What this process has in the window of an aggregator: its part of the request, and where that lies in the file.
+struct Share {
+    aggregator: usize,
+    part: Range<u64>,
+    runs: Runs,
+    /// The runs as they are told.
+    list: Vec<u8>,
+}
+
+impl Share {
+    /// Nothing: nobody counts on data of this process.
+    fn none(aggregator: usize) -> Share {
+        Share { aggregator, part: 0..0, runs: Runs::default(), list: Vec::new() }
+    }
+}
+
 /// What this process has said and sent for a round.
 struct Told {
-    shares: Vec<(usize, Range<u64>, Runs)>,
+    /// Its own runs, and their data, if it is an aggregator.
+    own: Option<(Runs, Data, Vec<u8>)>,
     pending: Vec<Pending>,
 }
+
+/// What this process has asked for in a round.
+#[derive(Default)]
+struct Asked {
+    /// Its own runs, and where the part of the request begins that they are for, if it is an aggregator.
+    own: Option<(Runs, u64)>,
+    /// Lists on their way.
+    sends: Vec<Pending>,
+    replies: Replies,
+}
+
+/// What a process has in the window of this aggregator; an error where there is no memory for the list of it.
+type Lists = Vec<(usize, Result<Runs>)>;
 
 /// A round of a collective write: an aggregator's window, and the transfers into its buffer and out of this process.
 struct Collected {
@@ -88,35 +122,40 @@ impl TwoPhase<'_> {
         request.bytes > 0 && request.first < window.end && window.start < request.end
     }
 
-    /// This process's runs in the window of each aggregator where it takes part, and the part of its
-    /// request that these are.
-    fn shares(&self, access: Option<&Access>, round: u64) -> Vec<(usize, Range<u64>, Runs)> {
-        let Some(Access { transfer, position }) = access else { return Vec::new() };
+    /// Number and rank of each aggregator that counts on a list of this process.
+    fn aggregators(&self, round: u64) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let all = self.plan.aggregators().iter().copied().enumerate();
+        all.filter(move |&(index, _)| self.takes_part(self.lists.me, &self.plan.window(index, round)))
+    }
+
+    /// What this process has in the window of each of them.
+    ///
+    /// Errors: MPI_ERR_NO_MEM.
+    fn shares(&self, access: &Access, round: u64) -> Result<Vec<Share>> {
+        let Access { transfer, position } = access;
         let (view, len) = (&transfer.view.io, transfer.bytes);
-        let mut shares = Vec::new();
-        for (index, &aggregator) in self.plan.aggregators().iter().enumerate() {
-            if self.takes_part(self.lists.me, &self.plan.window(index, round)) {
-                let share = self.plan.share(view, *position, len, index, round);
-                let runs = Runs::of(view, position + share.start, share.end - share.start);
-                shares.push((aggregator, share, runs));
-            }
-        }
-        shares
+        let share = |(index, aggregator)| {
+            let part = self.plan.share(view, *position, len, index, round);
+            let runs = Runs::of(view, position + part.start, part.end - part.start)?;
+            let list = if aggregator == self.lists.me { Vec::new() } else { encode(&runs)? };
+            Ok(Share { aggregator, part, runs, list })
+        };
+        self.aggregators(round).map(share).collect()
     }
 
-    /// Sends the lists of runs to the other aggregators.
-    fn tell(&self, shares: &[(usize, Range<u64>, Runs)]) -> Vec<Pending> {
-        let mut pending = Vec::new();
-        for (aggregator, _, runs) in shares.iter().filter(|share| share.0 != self.lists.me) {
-            let mut list = encode(runs);
-            let data = Data::Bytes(list.as_mut_ptr(), list.len());
-            pending.extend(self.lists.start_send(*aggregator, data).map(|request| (request, list)));
-        }
-        pending
+    /// The same of a process that has no data, or no memory for it.
+    fn no_shares(&self, round: u64) -> Vec<Share> {
+        self.aggregators(round).map(|(_, aggregator)| Share::none(aggregator)).collect()
     }
 
-    /// What every process has in the window of this aggregator, if it is one.
-    async fn lists(&self, shares: &[(usize, Range<u64>, Runs)], round: u64) -> Vec<(usize, Runs)> {
+    /// Sends a list of runs to another aggregator.
+    fn tell(&self, aggregator: usize, mut list: Vec<u8>) -> Option<Pending> {
+        let data = Data::Bytes(list.as_mut_ptr(), list.len());
+        self.lists.start_send(aggregator, data).map(|request| (request, list))
+    }
+
+    /// What every process has in the window of this aggregator, if it is one; `own` is what it has itself.
+    async fn lists(&self, mut own: Option<Runs>, round: u64) -> Lists {
         let me = self.lists.me;
         let Some(index) = self.plan.aggregator(me) else { return Vec::new() };
         let window = self.plan.window(index, round);
@@ -125,17 +164,35 @@ impl TwoPhase<'_> {
             if !self.takes_part(process, &window) {
                 continue;
             }
-            let runs = match shares.iter().find(|share| process == me && share.0 == me) {
-                Some((_, _, runs)) => runs.clone(),
+            let runs = match own.take_if(|_| process == me) {
+                Some(runs) => Ok(runs),
                 None => match self.lists.receive(process).await {
-                    Ok(list) => decode(&list),
-                    // It is lost, and has no part in the window. The end of the call says so.
-                    Err(_) => continue,
+                    Err(error) if error.code != MPI_ERR_NO_MEM => {
+                        // It is lost, and has no part in the window. The end of the call says so.
+                        continue;
+                    }
+                    list => list.and_then(|list| decode(&list)),
                 },
             };
+            if runs.as_ref().is_ok_and(|runs| runs.bytes() == 0) {
+                continue;
+            }
             lists.push((process, runs));
         }
         lists
+    }
+
+    /// The window of those lists, and room for it in the buffer.
+    ///
+    /// Errors: MPI_ERR_NO_MEM.
+    fn window(&self, lists: &Lists, buffer: &mut Buffer) -> Result<Window> {
+        let mut window = Window::new();
+        for (_, runs) in lists {
+            runs.as_ref().map_err(Clone::clone)?.add_to(&mut window)?;
+        }
+        let range = window.range();
+        buffer.reserve((range.end - range.start) as usize)?;
+        Ok(window)
     }
 
     async fn write(&self, access: Option<&Access>) -> Result<u64> {
@@ -150,12 +207,13 @@ impl TwoPhase<'_> {
         // Writers of one file wait for each other in the kernel: while one half writes, the other collects.
         let early = self.plan.aggregator(self.lists.me).is_some_and(|index| index % 2 == 1);
         for round in 0..self.plan.rounds() {
-            let told = self.send(access, source.as_ref(), round);
+            let (told, gathered) = self.send(access, source.as_ref(), round);
+            outcome = outcome.and(gathered);
             // While a window is written, others put what they have for the next one into the other buffer.
             if early {
                 outcome = outcome.and(self.put(full.take(), &mut buffers[1]));
             }
-            let begun = self.collect(told, source.as_ref(), round, &mut buffers[0]).await;
+            let begun = self.collect(told, round, &mut buffers[0]).await;
             outcome = outcome.and(self.put(full.take(), &mut buffers[1]));
             match begun {
                 Ok(collected) => full = Some(collected.end().await),
@@ -181,52 +239,75 @@ impl TwoPhase<'_> {
         Ok(write_window(&engine, &window, bytes, &self.file.access_hints())?)
     }
 
-    /// Sends what this process has for a round.
-    fn send(&self, access: Option<&Access>, source: Option<&Source<'_>>, round: u64) -> Told {
-        let me = self.lists.me;
-        let shares = self.shares(access, round);
-        let mut pending = self.tell(&shares);
-        for (aggregator, share, _) in shares.iter().filter(|share| share.0 != me && !share.1.is_empty()) {
-            let Some(source) = source else { continue };
-            let (data, hold) = source.part(share.clone());
-            pending.extend(self.data.start_send(*aggregator, data).map(|request| (request, hold)));
-        }
-        Told { shares, pending }
-    }
-
-    /// Begins to receive what the others have for the window of a round.
-    async fn collect(
-        &self, told: Told, source: Option<&Source<'_>>, round: u64, buffer: &mut Buffer,
-    ) -> Result<Collected> {
-        let me = self.lists.me;
-        let Told { shares, mut pending } = told;
-        let lists = self.lists(&shares, round).await;
-        let mut window = Window::new();
-        lists.iter().for_each(|(_, runs)| runs.add_to(&mut window));
-        let range = window.range();
-        buffer.reserve((range.end - range.start) as usize);
-        for (process, runs) in lists.iter().filter(|(_, runs)| runs.bytes() > 0) {
-            let layout = runs.layout(range.start)?;
-            match shares.iter().find(|share| *process == me && share.0 == me).zip(source) {
-                Some(((_, share, _), source)) => {
-                    let (data, _hold) = source.part(share.clone());
-                    copy_in(&data, &layout, buffer.base());
-                }
-                None => {
-                    let data = Data::Typed { base: buffer.base(), count: 1, ty: layout };
-                    pending.push((self.data.start_receive(*process, data), Vec::new()));
+    /// Sends what this process has for a round; nothing where there is no memory for all of it, which is the second result.
+    fn send(&self, access: Option<&Access>, source: Option<&Source<'_>>, round: u64) -> (Told, Result<()>) {
+        let gathered = access.zip(source).map(|(access, source)| {
+            let shares = self.shares(access, round)?;
+            let parts = shares.into_iter().map(|share| source.part(share.part.clone()).map(|data| (share, data)));
+            parts.collect::<Result<Vec<_>>>()
+        });
+        let (gathered, outcome) = match gathered.transpose() {
+            Ok(gathered) => (gathered, Ok(())),
+            Err(lack) => (None, Err(lack)),
+        };
+        let nothing = || self.no_shares(round).into_iter().map(|share| (share, (Data::none(), Vec::new()))).collect();
+        let (mut told, mut data) = (Told { own: None, pending: Vec::new() }, Vec::new());
+        for (Share { aggregator, runs, list, .. }, (part, hold)) in gathered.unwrap_or_else(nothing) {
+            match aggregator == self.lists.me {
+                true => told.own = Some((runs, part, hold)),
+                false => {
+                    told.pending.extend(self.tell(aggregator, list));
+                    data.push((aggregator, part, hold));
                 }
             }
         }
-        Ok(Collected { window, pending })
+        for (aggregator, part, hold) in data.into_iter().filter(|(_, part, _)| !part.is_empty()) {
+            told.pending.extend(self.data.start_send(aggregator, part).map(|request| (request, hold)));
+        }
+        (told, outcome)
+    }
+
+    /// Begins to receive what the others have for the window of a round. Where there is no memory for it, nobody waits, and all
+    /// is taken to nowhere.
+    async fn collect(&self, told: Told, round: u64, buffer: &mut Buffer) -> Result<Collected> {
+        let me = self.lists.me;
+        let Told { own, mut pending } = told;
+        let mut outcome = Ok(());
+        let (runs, own) = own.map(|(runs, data, hold)| (runs, (data, hold))).unzip();
+        let lists = self.lists(runs, round).await;
+        let window = self.window(&lists, buffer);
+        for (process, runs) in lists {
+            let layout = window.as_ref().map_err(Clone::clone).and_then(|window| runs?.layout(window.range().start));
+            match (layout, own.as_ref().filter(|_| process == me)) {
+                (Ok(layout), Some((data, _hold))) => copy_in(data, &layout, buffer.base()),
+                (Ok(ty), None) => {
+                    let data = Data::Typed { base: buffer.base(), count: 1, ty };
+                    pending.push((self.data.start_receive(process, data), Vec::new()));
+                }
+                (Err(lack), own) => {
+                    outcome = outcome.and(Err(lack));
+                    if own.is_none() {
+                        pending.push((self.data.start_receive(process, Data::none()), Vec::new()));
+                    }
+                }
+            }
+        }
+        match outcome.and(window) {
+            Ok(window) => Ok(Collected { window, pending }),
+            Err(lack) => {
+                end_all(pending).await;
+                Err(lack)
+            }
+        }
     }
 
     async fn read(&self, access: Option<&Access>) -> Result<u64> {
-        let mut target = access.map(Target::new);
+        let target = access.map(Target::new).transpose();
+        let mut outcome = target.as_ref().map(|_| ()).map_err(Clone::clone);
+        let mut target = target.ok().flatten();
         let mut buffers = self.file.buffers.take();
-        let mut outcome = Ok(());
         for round in 0..self.plan.rounds() {
-            let read = self.read_round(access, target.as_mut(), round, &mut buffers[0]).await;
+            let read = self.read_round(target.as_mut(), round, &mut buffers[0]).await;
             outcome = outcome.and(read);
         }
         self.file.buffers.replace(buffers);
@@ -234,50 +315,73 @@ impl TwoPhase<'_> {
         target.map_or(Ok(0), Target::finish)
     }
 
-    async fn read_round(
-        &self, access: Option<&Access>, mut target: Option<&mut Target<'_>>, round: u64, buffer: &mut Buffer,
-    ) -> Result<()> {
-        let me = self.lists.me;
-        let shares = self.shares(access, round);
-        let mut sends = self.tell(&shares);
-        let mut replies: Replies = Vec::new();
-        for (aggregator, share, _) in shares.iter().filter(|share| share.0 != me && !share.1.is_empty()) {
-            let Some(target) = target.as_mut() else { continue };
-            let (data, hold) = target.room(share.clone());
-            replies.push((share.clone(), self.data.start_receive(*aggregator, data), hold));
-        }
-        let lists = self.lists(&shares, round).await;
-        let mut window = Window::new();
-        lists.iter().for_each(|(_, runs)| runs.add_to(&mut window));
-        let range = window.range();
-        let bytes = (range.end - range.start) as usize;
-        buffer.reserve(bytes);
-        let read = match bytes {
-            0 => Ok(0),
-            _ => self.file.engine().and_then(|engine| {
-                // SAFETY: reserved above; no transfer has begun.
-                let bytes = unsafe { buffer.bytes(bytes) };
-                Ok(read_window(&engine, &window, bytes, &self.file.access_hints())?)
-            }),
-        };
-        // Nothing is there of a file that could not be read; the readers must not wait for it.
-        let end_of_file = *read.as_ref().unwrap_or(&0);
-        let outcome = read.map(|_| ());
-        for (process, runs) in lists.iter().filter(|(_, runs)| runs.bytes() > 0) {
-            let there = runs.before(end_of_file);
-            let layout = there.layout(range.start)?;
-            match shares.iter().find(|share| *process == me && share.0 == me).zip(target.as_mut()) {
-                Some(((_, share, _), target)) => {
-                    let mut bytes = vec![0; there.bytes() as usize];
-                    // SAFETY: the runs lie in the buffer, which the window covers.
-                    unsafe { layout.pack(buffer.base(), 1, 0, &mut bytes) };
-                    target.put(share.start, &bytes);
-                }
-                None => {
-                    let data = Data::Typed { base: buffer.base(), count: 1, ty: layout };
-                    sends.extend(self.data.start_send(*process, data).map(|request| (request, Vec::new())));
-                }
+    /// Asks for what this process reads in a round.
+    ///
+    /// Errors: MPI_ERR_NO_MEM, and nothing was asked for.
+    fn ask(&self, target: &mut Target<'_>, round: u64) -> Result<Asked> {
+        let shares = self.shares(target.access, round)?;
+        let rooms: Result<Vec<_>> = shares
+            .into_iter()
+            .map(|share| {
+                let own = share.aggregator == self.lists.me;
+                let room = if own { (Data::none(), Vec::new()) } else { target.room(share.part.clone())? };
+                Ok((share, room))
+            })
+            .collect();
+        let mut asked = Asked::default();
+        for (Share { aggregator, part, runs, list }, (data, hold)) in rooms? {
+            if aggregator == self.lists.me {
+                asked.own = Some((runs, part.start));
+                continue;
             }
+            asked.sends.extend(self.tell(aggregator, list));
+            if !part.is_empty() {
+                asked.replies.push((part, self.data.start_receive(aggregator, data), hold));
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Tells the aggregators that count on a list that there is nothing in it.
+    fn ask_nothing(&self, round: u64) -> Asked {
+        let mut asked = Asked::default();
+        for Share { aggregator, runs, list, .. } in self.no_shares(round) {
+            match aggregator == self.lists.me {
+                true => asked.own = Some((runs, 0)),
+                false => asked.sends.extend(self.tell(aggregator, list)),
+            }
+        }
+        asked
+    }
+
+    async fn read_round(&self, mut target: Option<&mut Target<'_>>, round: u64, buffer: &mut Buffer) -> Result<()> {
+        let me = self.lists.me;
+        let asked = target.as_mut().map(|target| self.ask(target, round)).transpose();
+        let mut outcome = asked.as_ref().map(|_| ()).map_err(Clone::clone);
+        let Asked { own, mut sends, replies } = asked.ok().flatten().unwrap_or_else(|| self.ask_nothing(round));
+        let (runs, own) = own.unzip();
+        let lists = self.lists(runs, round).await;
+        let window = self.window(&lists, buffer);
+        let read = window.and_then(|window| self.fetch(&window, buffer));
+        // Nothing is there of a file that could not be read; the readers must not wait for it.
+        let (start, end_of_file) = read.as_ref().copied().unwrap_or_default();
+        outcome = outcome.and(read.map(|_| ()));
+        for (process, runs) in lists {
+            let there = runs.and_then(|runs| runs.before(end_of_file));
+            let layout = there.and_then(|there| Ok((there.layout(start)?, there.bytes() as usize)));
+            let given = match (layout, own.filter(|_| process == me).zip(target.as_mut())) {
+                (Ok((layout, len)), Some((from, target))) => take_out(&layout, len, buffer.base(), from, target),
+                (Err(lack), Some(_)) => Err(lack),
+                (layout, None) => {
+                    let data = match &layout {
+                        Ok((ty, _)) => Data::Typed { base: buffer.base(), count: 1, ty: ty.clone() },
+                        Err(_) => Data::none(),
+                    };
+                    sends.extend(self.data.start_send(process, data).map(|request| (request, Vec::new())));
+                    layout.map(|_| ())
+                }
+            };
+            outcome = outcome.and(given);
         }
         for (share, request, bytes) in replies {
             let came = end(request).await;
@@ -288,136 +392,16 @@ impl TwoPhase<'_> {
         end_all(sends).await;
         outcome
     }
-}
 
-/// Puts a part of this process's own data where it belongs in the buffer of a window.
-fn copy_in(data: &Data, layout: &tern_layout::Type, buffer: *mut u8) {
-    let Data::Bytes(base, len) = data else { return };
-    // SAFETY: a part of the user's buffer, or of a packed copy of it, that is as long as the runs,
-    // and these lie in the buffer.
-    unsafe { layout.unpack(buffer, 1, 0, std::slice::from_raw_parts(*base, *len)) };
-}
-
-/// The data of a request in file representation.
-enum Source<'a> {
-    /// As it lies in memory, in one run.
-    Dense(*mut u8),
-    /// To be gathered.
-    Scattered(&'a Access),
-    /// Converted.
-    Converted(Vec<u8>),
-}
-
-impl<'a> Source<'a> {
-    fn new(access: &'a Access) -> Result<Source<'a>> {
-        let memory = access.transfer.memory();
-        let representation = access.transfer.view.io.representation();
-        if !representation.is_plain() {
-            // SAFETY: the program keeps its buffer valid until the operation is complete.
-            return Ok(Source::Converted(unsafe { representation.pack(&memory)? }));
+    /// Reads a window into the buffer. Gives where it begins, and up to where the file has bytes.
+    fn fetch(&self, window: &Window, buffer: &mut Buffer) -> Result<(u64, u64)> {
+        let range = window.range();
+        if range.is_empty() {
+            return Ok((range.start, 0));
         }
-        Ok(match memory.ty.dense_run(memory.count) {
-            Some((at, _)) => Source::Dense(memory.base.wrapping_offset(at as isize)),
-            None => Source::Scattered(access),
-        })
-    }
-
-    /// A part of it, and what holds the bytes if they were gathered.
-    fn part(&self, share: Range<u64>) -> (Data, Vec<u8>) {
-        let len = (share.end - share.start) as usize;
-        match self {
-            Source::Dense(base) => (Data::Bytes(base.wrapping_add(share.start as usize), len), Vec::new()),
-            Source::Converted(bytes) => {
-                let base = bytes[share.start as usize..][..len].as_ptr().cast_mut();
-                (Data::Bytes(base, len), Vec::new())
-            }
-            Source::Scattered(access) => {
-                let memory = access.transfer.memory();
-                let mut bytes = vec![0; len];
-                // SAFETY: the program keeps its buffer valid until the operation is complete.
-                unsafe { memory.ty.pack(memory.base, memory.count, share.start, &mut bytes) };
-                (Data::Bytes(bytes.as_mut_ptr(), len), bytes)
-            }
-        }
-    }
-}
-
-/// Where the data of a request goes.
-struct Target<'a> {
-    access: &'a Access,
-    place: Place,
-    /// Bytes that have come, in file representation.
-    came: u64,
-}
-
-enum Place {
-    Dense(*mut u8),
-    Scattered,
-    /// To be converted at the end.
-    Converted(Vec<u8>),
-}
-
-impl<'a> Target<'a> {
-    fn new(access: &'a Access) -> Target<'a> {
-        let memory = access.transfer.memory();
-        let place = match memory.ty.dense_run(memory.count) {
-            _ if !access.transfer.view.io.representation().is_plain() => {
-                Place::Converted(vec![0; access.transfer.bytes as usize])
-            }
-            Some((at, _)) => Place::Dense(memory.base.wrapping_offset(at as isize)),
-            None => Place::Scattered,
-        };
-        Target { access, place, came: 0 }
-    }
-
-    /// Where a part of it may be received, and what holds it meanwhile.
-    fn room(&mut self, share: Range<u64>) -> (Data, Vec<u8>) {
-        let len = (share.end - share.start) as usize;
-        match &mut self.place {
-            Place::Dense(base) => (Data::Bytes(base.wrapping_add(share.start as usize), len), Vec::new()),
-            Place::Converted(bytes) => {
-                let room = &mut bytes[share.start as usize..][..len];
-                (Data::Bytes(room.as_mut_ptr(), len), Vec::new())
-            }
-            Place::Scattered => {
-                let mut bytes = vec![0; len];
-                (Data::Bytes(bytes.as_mut_ptr(), len), bytes)
-            }
-        }
-    }
-
-    /// So many bytes have come into the room of the part that begins at `from`.
-    fn came(&mut self, from: u64, bytes: u64, held: &[u8]) {
-        if let Place::Scattered = self.place {
-            self.scatter(from, &held[..bytes as usize]);
-        }
-        self.came += bytes;
-    }
-
-    /// Puts bytes of this process's own where they belong.
-    fn put(&mut self, from: u64, bytes: &[u8]) {
-        match &mut self.place {
-            // SAFETY: the program keeps its buffer valid and unshared until the operation is complete.
-            Place::Dense(base) => unsafe {
-                std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.wrapping_add(from as usize), bytes.len());
-            },
-            Place::Converted(room) => room[from as usize..][..bytes.len()].copy_from_slice(bytes),
-            Place::Scattered => self.scatter(from, bytes),
-        }
-        self.came += bytes.len() as u64;
-    }
-
-    fn scatter(&self, from: u64, bytes: &[u8]) {
-        let memory = self.access.transfer.memory();
-        // SAFETY: as in `put`.
-        unsafe { memory.ty.unpack(memory.base, memory.count, from, bytes) };
-    }
-
-    /// Bytes of memory that have come. The file ends once, so these are the first ones.
-    fn finish(self) -> Result<u64> {
-        let Place::Converted(bytes) = &self.place else { return Ok(self.came) };
-        let representation = self.access.transfer.view.io.representation();
-        // SAFETY: as in `put`.
-        Ok(unsafe { representation.unpack(&self.access.transfer.memory(), &bytes[..self.came as usize])? })
+        let engine = self.file.engine()?;
+        // SAFETY: reserved with the window; no transfer has begun.
+        let bytes = unsafe { buffer.bytes((range.end - range.start) as usize) };
+        Ok((range.start, read_window(&engine, window, bytes, &self.file.access_hints())?))
     }
 }

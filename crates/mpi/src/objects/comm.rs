@@ -89,7 +89,9 @@ impl Comm {
             id,
             rank,
             local,
-            quick: Cell::new(remote.is_none() && !peers.selection.forces_any_messages() && !crate::used::is_wanted()),
+            quick: Cell::new(
+                remote.is_none() && !peers.selection.forces_any_messages() && !tern_settings::EXPLAIN.get().is_used(),
+            ),
             remote,
             peers: Rc::new(peers),
             errhandler: RefCell::new(errhandler),

@@ -10,7 +10,7 @@ use crate::args::{Out, RawStatus, StatusOut};
 use crate::check;
 use crate::check::active::Use;
 use crate::constants::*;
-use crate::error::Result;
+use crate::error::{Result, no_memory};
 use crate::objects::{Comm, Datatype};
 use crate::request::completion::report_one;
 use crate::request::{About, Outcome, Request, complete_handle};
@@ -201,11 +201,8 @@ fn check_exchange(
 /// Errors: MPI_ERR_NO_MEM.
 fn packed(buf: *const u8, count: i64, datatype: &Datatype) -> Result<Vec<u8>> {
     let layout = &datatype.layout;
-    let len = (layout.size() as usize).checked_mul(count as usize);
-    let Some(mut bytes) = len.and_then(tern_node::memory::zeroed) else {
-        let size = layout.size();
-        return err!(MPI_ERR_NO_MEM, "there is no memory for a copy of the message, {count} times {size} bytes");
-    };
+    let len = (layout.size() as usize).saturating_mul(count as usize);
+    let mut bytes = tern_memory::zeroed(len).map_err(|lack| no_memory("a copy of the message", lack))?;
     // SAFETY: the program's send buffer holds `count` elements of the datatype (MPI's own rule).
     unsafe { layout.pack(buf, count, 0, &mut bytes) };
     Ok(bytes)

@@ -2,7 +2,7 @@
 
 use crate::args::{Handles, Out, OutArray, RawStatus, StatusOut, StatusesOut};
 use crate::constants::*;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_memory};
 use crate::request::finished;
 use crate::request::freeing;
 use crate::request::persistent::end_message;
@@ -86,7 +86,12 @@ pub fn test(request: Out<usize>, flag: Out<i32>, status: StatusOut) -> Result<()
 
 /// The requests of an array; null ones and inactive ones are `None`.
 fn active(count: i32, requests: Handles) -> Result<Vec<Option<Request>>> {
-    (0..count as usize).map(|i| lookup_active(requests.get(i))).collect()
+    let all = tern_memory::room(count as usize);
+    let mut all = all.map_err(|lack| no_memory("a list of the requests", lack))?;
+    for i in 0..count as usize {
+        all.push(lookup_active(requests.get(i))?);
+    }
+    Ok(all)
 }
 
 /// Ends the complete request at `index` and stores its status as one of several.

@@ -5,7 +5,7 @@ use crate::comm::create::{split, subset};
 use crate::comm::hand_out;
 use crate::constants::*;
 use crate::context::allocate;
-use crate::error::Result;
+use crate::error::{Result, no_memory};
 use crate::exchange::{pack, unpack};
 use crate::info;
 use crate::objects::{Comm, Group, Info, Topology};
@@ -89,8 +89,10 @@ fn give(made: Option<Comm>, topology: Option<Topology>, newcomm: Out<usize>) -> 
     Ok(())
 }
 
-fn ints(array: &Counts, len: usize) -> Vec<i32> {
-    array.to_vec(len).into_iter().map(|value| value as i32).collect()
+/// Errors: MPI_ERR_NO_MEM.
+fn ints(array: &Counts, len: usize) -> Result<Vec<i32>> {
+    let values = tern_memory::collect((0..len).map(|index| array.get(index) as i32));
+    values.map_err(|lack| no_memory("a copy of an array of the call", lack))
 }
 
 /// The number of processes in a grid; it must not have more than `comm`.
@@ -112,8 +114,8 @@ pub fn cart_create(
     comm: Rc<Comm>, ndims: i32, dims: Counts, periods: Counts, reorder: i32, comm_cart: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
-    let dims = ints(&dims, ndims as usize);
-    let periods: Vec<bool> = periods.to_vec(ndims as usize).into_iter().map(|p| p != 0).collect();
+    let dims = ints(&dims, ndims as usize)?;
+    let periods: Vec<bool> = periods.list(ndims as usize)?.into_iter().map(|p| p != 0).collect();
     let size = grid_size(&dims, &comm).inspect_err(|_| comm_cart.set(MPI_COMM_NULL))?;
     let edges = if reorder != 0 { grid_edges(&dims, &periods) } else { Vec::new() };
     with_topology(comm, size, Topology::Cartesian { dims, periods }, edges, reorder != 0, comm_cart)
@@ -122,7 +124,7 @@ pub fn cart_create(
 /// MPI_Cart_map: processes keep their ranks.
 pub fn cart_map(comm: Rc<Comm>, ndims: i32, dims: Counts, _periods: Counts, newrank: Out<i32>) -> Result<()> {
     check_intra(&comm)?;
-    let size = grid_size(&ints(&dims, ndims as usize), &comm)?;
+    let size = grid_size(&ints(&dims, ndims as usize)?, &comm)?;
     newrank.set(if comm.rank < size { comm.rank } else { MPI_UNDEFINED });
     Ok(())
 }
@@ -160,11 +162,11 @@ fn read_graph(comm: &Comm, nnodes: i32, index: &Counts, edges: &Counts) -> Resul
             comm.size()
         );
     }
-    let index = ints(index, nnodes as usize);
+    let index = ints(index, nnodes as usize)?;
     if index.iter().try_fold(0, |last, &next| (next >= last).then_some(next)).is_none() {
         return err!(MPI_ERR_TOPOLOGY, "the index {index:?} of the graph does not grow from 0 on");
     }
-    let edges = ints(edges, index.last().map_or(0, |&n| n as usize));
+    let edges = ints(edges, index.last().map_or(0, |&n| n as usize))?;
     if let Some(edge) = edges.iter().find(|edge| !(0..nnodes).contains(*edge)) {
         return err!(MPI_ERR_RANK, "an edge of the graph goes to {edge}; nodes are 0 to {}", nnodes - 1);
     }
@@ -192,7 +194,7 @@ fn weights(given: Weights, count: usize) -> Result<Option<Vec<i32>>> {
     let weights = match given {
         Weights::Unweighted => return Ok(None),
         Weights::Empty => Vec::new(),
-        Weights::Given(array) => ints(&array, count),
+        Weights::Given(array) => ints(&array, count)?,
     };
     if weights.len() < count {
         return err!(MPI_ERR_ARG, "MPI_WEIGHTS_EMPTY is given for {count} edges; use MPI_UNWEIGHTED");
@@ -222,8 +224,8 @@ pub fn dist_graph_create_adjacent(
     destweights: Weights, info: Option<Rc<Info>>, reorder: i32, comm_dist_graph: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
-    let sources = ints(&sources, indegree as usize);
-    let destinations = ints(&destinations, outdegree as usize);
+    let sources = ints(&sources, indegree as usize)?;
+    let destinations = ints(&destinations, outdegree as usize)?;
     check_ranks(&sources, &comm)?;
     check_ranks(&destinations, &comm)?;
     let topology = Topology::Distributed {
@@ -294,8 +296,8 @@ pub fn dist_graph_create(
     info: Option<Rc<Info>>, reorder: i32, comm_dist_graph: Out<usize>,
 ) -> Result<()> {
     check_intra(&comm)?;
-    let sources = ints(&sources, n as usize);
-    let degrees = ints(&degrees, n as usize);
+    let sources = ints(&sources, n as usize)?;
+    let degrees = ints(&degrees, n as usize)?;
     if let Some(negative) = degrees.iter().find(|&&degree| degree < 0) {
         return err!(MPI_ERR_ARG, "the degree {negative} of a node is negative");
     }
@@ -303,7 +305,7 @@ pub fn dist_graph_create(
     if destinations.is_null() && count > 0 {
         return err!(MPI_ERR_ARG, "destinations is a null pointer");
     }
-    let destinations = ints(&destinations, count);
+    let destinations = ints(&destinations, count)?;
     check_ranks(&sources, &comm)?;
     check_ranks(&destinations, &comm)?;
     let weights = weights(weights_given, count)?;

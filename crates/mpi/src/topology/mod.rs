@@ -114,7 +114,7 @@ pub fn cart_rank(comm: Rc<Comm>, coords: Counts, rank: Out<i32>) -> Result<()> {
         if coords.is_null() && !dims.is_empty() {
             return err!(MPI_ERR_ARG, "coords is a null pointer");
         }
-        let coords: Vec<i32> = coords.to_vec(dims.len()).into_iter().map(|c| c as i32).collect();
+        let coords: Vec<i32> = coords.list(dims.len())?.into_iter().map(|c| c as i32).collect();
         match rank_at(dims, periods, &coords) {
             Some(found) => rank.set(found),
             None => {

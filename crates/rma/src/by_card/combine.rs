@@ -23,6 +23,7 @@ use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::{Basic, Type};
 use tern_mcm::{Direction, Word};
+use tern_memory::Lack;
 
 /// Elements that are fetched, combined and brought back at once, in bytes.
 const CHUNK: usize = 256 << 10;
@@ -137,7 +138,10 @@ fn layout(stretches: &[Stretch], ty: &Rc<Type>) -> Result<(u64, Option<Rc<Type>>
         return Ok((base, None));
     }
     let all = Type::hindexed(&lengths, &places, ty);
-    let all = all.map_err(|_| Error::new(Class::Range, "the elements of an accumulate span too many bytes"))?;
+    let all = all.map_err(|error| match error {
+        tern_layout::Error::NoMemory { bytes } => Lack { bytes }.into(),
+        _ => Error::new(Class::Range, "the elements of an accumulate span too many bytes"),
+    })?;
     Ok((base, Some(all)))
 }
 
@@ -153,9 +157,9 @@ impl Window {
         let operand = match combination.op {
             Op::NoOp => None,
             // SAFETY: the origin is the program's.
-            _ => Some(unsafe { Row::of(origin, basic, count) }),
+            _ => Some(unsafe { Row::of(origin, basic, count) }?),
         };
-        let old = result.map(|result| Row::into(result, basic, count));
+        let old = result.map(|result| Row::into(result, basic, count)).transpose()?;
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let (from, into) = (start(&operand), start(&old));
         let (extent, mut done) = (basic.extent() as usize, 0);
@@ -176,7 +180,7 @@ impl Window {
                 }?;
                 (address, done) = (address + (count * extent) as u64, done + count);
             }
-            Ok(())
+            Ok::<(), Error>(())
         })?;
         self.swap_batch(combination, &rows, &mut words)?;
         guarded.end(|all| self.combine_guarded(combination, &rows, all))?;

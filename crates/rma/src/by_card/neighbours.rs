@@ -36,14 +36,14 @@ struct InOrder {
 }
 
 impl InOrder {
-    /// `None`: it is not worth it, or runs overlap, where their order counts.
+    /// `None`: it is not worth it, there is no memory for the list, or runs overlap, where their order counts.
     fn new(theirs: &Side<'_>, from: usize, len: usize) -> Option<InOrder> {
-        let (mut pieces, mut at) = (Vec::new(), 0);
+        let (mut pieces, mut at, mut noted) = (Vec::new(), 0, true);
         theirs.runs(from, len, |address, len| {
-            pieces.push(Piece { address, len, from: at });
+            noted = noted && tern_memory::push(&mut pieces, Piece { address, len, from: at }).is_ok();
             at += len;
         });
-        if !one_sided::may_sort(pieces.len()) {
+        if !noted || !one_sided::may_sort(pieces.len()) {
             return None;
         }
         pieces.sort_unstable_by_key(|piece| piece.address);
@@ -55,8 +55,8 @@ impl InOrder {
                 Some(_) if piece.address < end => return None,
                 Some(last) if piece.address == end => *last += piece.len as i64,
                 _ => {
-                    lengths.push(piece.len as i64);
-                    places.push((piece.address - base) as i64);
+                    tern_memory::push(&mut lengths, piece.len as i64).ok()?;
+                    tern_memory::push(&mut places, (piece.address - base) as i64).ok()?;
                 }
             }
             end = piece.address + piece.len as u64;

@@ -60,7 +60,7 @@ pub(crate) fn barrier(adi: &Adi, peers: &Rc<Peers>) -> Result<(), Error> {
         }
         None => tern_coll::run(adi, peers, tern_coll::barrier(peers)).map_err(|failure| match failure {
             Failure::Lost(process) => lost(process),
-            Failure::Truncated(_) | Failure::Refused(_) => unreachable!("no data is sent"),
+            Failure::Truncated(_) | Failure::Refused(_) | Failure::Lack(_) => unreachable!("no data is sent"),
         }),
     }
 }
