@@ -70,7 +70,7 @@ done
 
 # Threads and locks of the standard library, and variables of a thread, are none of the library's: they may have destructors. What is
 # behind the first #[cfg(test)] of a file does not count.
-crates='abi adi coll copy counters device face files fortran fortran-abi fortran-mpich fortran-openmpi hca info io layout maps mcm mpi mpich node ofi openmpi
+crates='abi adi coll copy counters device face files fortran fortran-abi fortran-mpich fortran-openmpi hca info io layout maps mcm memory mpi mpich node ofi openmpi
     pipes pmi policy proof region region-c registration rma settings shm table tcp tune verbs'
 found=$(for crate in $crates; do
     find "$root/crates/$crate/src" -name '*.rs' ! -name 'tests.rs' ! -name 'model.rs' ! -name 'standin.rs' ! -path '*/tests/*' ! -path '*/conformance/*' \

@@ -33,7 +33,7 @@ pub fn print(world: &Rc<Comm>) {
     _ = std::io::stderr().write_all(together.table(world.size() as usize).as_bytes());
 }
 
-/// What this process has noted, with the messages of the short path, which notes nothing.
+/// What this process has noted, with the messages that are short enough for the short path, which are counted.
 fn own() -> Option<Box<Used>> {
     let mut used = adi().noted_ways()?;
     let messages = counters::SHORT.messages();

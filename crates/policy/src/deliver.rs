@@ -19,6 +19,7 @@ pub(crate) struct Aside {
 }
 
 /// How a message is delivered into a published receive. `Err`: none is published, and there the message lies.
+#[inline]
 pub(crate) fn deliver(facts: &Facts, known: &Known) -> Outcome<Result<CopyMode, Aside>> {
     if facts.size > facts.waiting_limit {
         // Its memory is of use in any case.
@@ -69,7 +70,7 @@ fn locate(known: &Known, purpose: Purpose) -> Outcome<()> {
 /// Whether a receive is published that had better take the message: who waits for a message into private memory had better get it in packets.
 fn is_awaited(facts: &Facts, known: &Known) -> Outcome<bool> {
     Ok(match known.published.ok_or(Step::LookPublished)? {
-        Some(PublishedReceive { is_private: true, waits: true }) => !facts.suits_packets_into_private(known)?,
+        Some(PublishedReceive { is_private: true, waits: true }) => !facts.suits_packets_into_private(),
         published => published.is_some(),
     })
 }

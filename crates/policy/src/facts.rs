@@ -88,6 +88,11 @@ impl Facts {
         self.size <= self.eager_limit
     }
 
+    /// It is of a length that its receiver would fetch alone, if that waits for it and sees its memory.
+    pub fn is_fetched(&self) -> bool {
+        self.is_short() && self.pair.fetches(self.size, false)
+    }
+
     /// What the message is sent along with, for its trials.
     pub(crate) fn along(&self) -> Along {
         match self.pattern {
@@ -100,7 +105,12 @@ impl Facts {
     /// A receiver that waits is no better off with packets of this length, even into shared memory.
     pub(crate) fn suits_one_copy(&self) -> bool {
         // Between shared memories the kernel is not needed.
-        self.size >= self.pair.packets_below(true, false)
+        self.size >= self.pair.packets_below(true)
+    }
+
+    /// A receiver that waits is better off with packets of this length into private memory.
+    pub(crate) fn suits_packets_into_private(&self) -> bool {
+        self.size <= self.waiting_limit && self.size < self.pair.packets_below(false)
     }
 
     /// One copy and packets cost about as much, out of memory that the receiver sees.

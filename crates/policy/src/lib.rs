@@ -1,8 +1,9 @@
-//! Every decision how bytes go, and everything that is learned for that.
+//! The decisions how messages go, and everything that is learned for that. By which mechanism a device copies is told by costs (`tern_tune`),
+//! and collectives choose their algorithms (`tern_coll`).
 //!
 //! **Facts in, steps out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves. [`receive`](fn@receive)
-//! says whether a receive is published. [`rendezvous`](fn@rendezvous) says who moves the bytes of a message that waits at its sender. They are pure
-//! functions: no clock, no system call, no shared memory, and nothing that calls back. The engine states the [`Facts`] and takes the [`Step`] that it is
+//! says whether a receive is published. [`rendezvous`](fn@rendezvous) says who moves the bytes of a message that waits at its sender. They act on
+//! nothing: no clock, no system call, no memory of messages, and nothing that calls back. They read which rules are on. The engine states the [`Facts`] and takes the [`Step`] that it is
 //! told. What takes time to find out is a step of its own, whose outcome the engine adds to what is [`Known`] before it asks for the next one.
 //!
 //! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of
@@ -77,13 +78,15 @@ pub use order::Order;
 pub use pair::Likely;
 pub use plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
 pub use ready_predictor::ReadyPredictor;
-pub use receive::{RecvFacts, RecvKnown, RecvPlan, RecvStep, receive, receive_left, receive_located, receive_waiting};
+pub use receive::{
+    RecvFacts, RecvKnown, RecvOutcome, RecvPlan, RecvStep, receive, receive_left, receive_located, receive_waiting,
+};
 pub use rendezvous::{RndvFacts, RndvPlan, rendezvous};
 pub use round::Round;
 pub use rounds::{Gauge, Kinds, Rounds, Trials};
 pub use segments::{MOST as MOST_SEGMENTS, is_coarse};
 pub use send::{ShortPath, aside, send};
-pub use step::{Address, Decision, Known, PublishedReceive, Step};
+pub use step::{Address, Decision, Known, Outcome, PublishedReceive, Step};
 pub use streak::Streak;
 pub use trial::{JointTrial, Trial};
 pub use used::Used;

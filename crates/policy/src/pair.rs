@@ -37,6 +37,8 @@ pub enum Likely {
 pub struct Pair {
     /// How far apart the two are, for the user.
     pub class: &'static str,
+    /// The kernel copies between the two, as was seen.
+    pub kernel: bool,
     /// Receives can be published for each other.
     pub publishes: bool,
     /// The two may have to share a core: more ranks than cores.
@@ -68,6 +70,7 @@ impl Default for Pair {
     fn default() -> Pair {
         Pair {
             class: "over a network",
+            kernel: false,
             publishes: false,
             crowded: false,
             published_from: [usize::MAX; 2],
@@ -86,8 +89,7 @@ impl Default for Pair {
 
 impl Pair {
     /// Blocking receives below this size are not published: eager packets arrive sooner. `shared`: the receive's memory is shared.
-    /// `kernel`: the kernel copies between the two processes, which matters between private memories alone.
-    pub fn packets_below(&self, shared: bool, kernel: bool) -> usize {
+    pub fn packets_below(&self, shared: bool) -> usize {
         if !self.publishes {
             return usize::MAX;
         }
@@ -95,7 +97,7 @@ impl Pair {
         match (self.crowded, shared) {
             (true, true) => 0,
             (true, false) => usize::MAX,
-            (false, false) if !kernel => usize::MAX,
+            (false, false) if !self.kernel => usize::MAX,
             _ => self.published_from[usize::from(shared)],
         }
     }
@@ -106,7 +108,7 @@ impl Pair {
         (self.fetched_from..=self.fetched_to[usize::from(sure)]).contains(&len)
             && self.publishes
             && !self.crowded
-            && len >= self.packets_below(true, false)
+            && len >= self.packets_below(true)
     }
 
     /// Whether a message of `len` bytes out of memory that the peer sees, which it would copy from there, may be there sooner in packets:
@@ -116,9 +118,9 @@ impl Pair {
     }
 
     /// Whether the receiver of a message of `len` bytes between private memories, which waits for it, had better have the kernel copy
-    /// it alone than take it in packets, if the kernel copies between the two.
+    /// it alone than take it in packets.
     pub fn suits_kernel(&self, len: usize) -> Likely {
-        if !self.publishes || self.crowded || len < self.kernel_from {
+        if !self.kernel || !self.publishes || self.crowded || len < self.kernel_from {
             return Likely::No;
         }
         match self.asked {
@@ -208,6 +210,7 @@ mod tests {
 
     const NEAR: Pair = Pair {
         class: "near",
+        kernel: true,
         publishes: true,
         crowded: false,
         published_from: [64 << 10, 16 << 10],
@@ -227,10 +230,12 @@ mod tests {
     #[test]
     fn lengths_of_the_pair_decide() {
         let far = Pair { published_from: [256 << 10, 48 << 10], kernel_from: usize::MAX, ..NEAR };
-        let below = |pair: Pair, shared| pair.packets_below(shared, true);
+        let below = |pair: Pair, shared| pair.packets_below(shared);
         assert_eq!([below(NEAR, false), below(NEAR, true)], NEAR.published_from);
         assert_eq!([below(far, false), below(far, true)], far.published_from);
-        assert_eq!(NEAR.packets_below(false, false), usize::MAX, "there is no other way");
+        let refused = Pair { kernel: false, ..NEAR };
+        assert_eq!(refused.packets_below(false), usize::MAX, "there is no other way");
+        assert_eq!(refused.suits_kernel(1 << 20), Likely::No);
         let len = 32 << 10;
         assert_eq!([NEAR.fetches(len, true), far.fetches(len, true)], [true, false]);
         assert_eq!([NEAR.suits_kernel(len), far.suits_kernel(len)], [Likely::Perhaps, Likely::No]);
@@ -239,7 +244,7 @@ mod tests {
     #[test]
     fn two_on_one_core_make_one_copy_without_the_kernel() {
         let crowded = Pair { crowded: true, ..NEAR };
-        assert_eq!([true, false].map(|shared| crowded.packets_below(shared, true)), [0, usize::MAX]);
+        assert_eq!([true, false].map(|shared| crowded.packets_below(shared)), [0, usize::MAX]);
         assert!(!crowded.fetches(32 << 10, false));
         assert_eq!(crowded.suits_kernel(1 << 20), Likely::No);
     }
@@ -247,10 +252,10 @@ mod tests {
     #[test]
     fn nothing_is_worth_it_with_a_peer_that_publishes_nothing() {
         let nobody = Pair { publishes: false, ..NEAR };
-        assert_eq!(nobody.packets_below(true, true), usize::MAX);
+        assert_eq!(nobody.packets_below(true), usize::MAX);
         assert!(!nobody.fetches(32 << 10, true) && !nobody.suits_both(1 << 10));
         assert_eq!(nobody.suits_kernel(1 << 20), Likely::No);
-        assert_eq!(Pair::default().packets_below(true, true), usize::MAX);
+        assert_eq!(Pair::default().packets_below(true), usize::MAX);
     }
 
     #[test]

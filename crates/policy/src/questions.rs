@@ -1,29 +1,8 @@
-//! Questions about a message whose answers may need a step.
+//! Questions about a message whose answers need a trial.
 
 use crate::copies::{Along, Copied};
 use crate::facts::Facts;
-use crate::pair::Likely;
 use crate::step::{Known, Outcome, Step};
-
-impl Facts {
-    /// A receiver that waits is better off with packets of this length into private memory.
-    pub(crate) fn suits_packets_into_private(&self, known: &Known) -> Outcome<bool> {
-        if self.size > self.waiting_limit {
-            return Ok(false);
-        }
-        let kernel = !self.pair.publishes || self.pair.crowded || known.kernel.ok_or(Step::AskKernel)?;
-        Ok(self.size < self.pair.packets_below(false, kernel))
-    }
-
-    /// Whether the kernel's copy, by the receiver alone, is sooner than packets, by the costs.
-    pub(crate) fn suits_kernel(&self, known: &Known) -> Outcome<Likely> {
-        match self.pair.suits_kernel(self.size) {
-            Likely::No => Ok(Likely::No),
-            likely if known.kernel.ok_or(Step::AskKernel)? => Ok(likely),
-            _ => Ok(Likely::No),
-        }
-    }
-}
 
 /// Whether one copy of such memory is the way, by its trial.
 pub(crate) fn tried(along: Along, copied: Copied, known: &Known) -> Outcome<bool> {

@@ -1,6 +1,6 @@
 //! Whether a receive is published, so that its sender can fill it.
 //!
-//! [`receive`] takes what is known when the receive is posted, and gives the next step; [`receive_waiting`] is for a call that waits for nothing
+//! [`receive`] takes what is known when the receive is posted, and says what becomes of it; [`receive_waiting`] is for a call that waits for nothing
 //! else. What takes time to find out is a step of its own, as for a send ([`crate::Step`]).
 
 use crate::pair::{Likely, Pair};
@@ -37,19 +37,15 @@ pub struct RecvFacts {
     pub packets_were_chosen: bool,
 }
 
-/// What is to be done next for a receive. Each but the last has its outcome in [`RecvKnown`].
+/// What is to be done next for a receive. Its outcome goes to [`RecvKnown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecvStep {
     /// Looks whether its memory has a speculative address, without a question to the kernel.
     Speculate,
     /// Finds out whether its memory is shared: the kernel may have to be asked.
     Locate,
-    /// Finds out whether the kernel copies between the two processes.
-    AskKernel,
     /// Asks whether it is the turn of this receive to be published, since an earlier one was left unpublished in vain: the rule `publish-again`.
     PublishAgain,
-    /// The receive goes so.
-    Go(RecvPlan),
 }
 
 /// What the steps of a receive have shown so far. `None`: nobody has asked.
@@ -59,8 +55,6 @@ pub struct RecvKnown {
     pub speculative: Option<Option<bool>>,
     /// Whether its memory is shared.
     pub shared: Option<bool>,
-    /// Whether the kernel copies between the two processes.
-    pub kernel: Option<bool>,
     /// Whether it is the turn of this receive to be published.
     pub again: Option<bool>,
 }
@@ -91,7 +85,7 @@ impl RecvPlan {
 }
 
 /// What was decided, or the step that has to be taken before.
-type Outcome<T> = Result<T, RecvStep>;
+pub type RecvOutcome<T> = Result<T, RecvStep>;
 
 impl RecvFacts {
     fn is_short(&self) -> bool {
@@ -99,13 +93,8 @@ impl RecvFacts {
     }
 
     /// Whether packets are better for a receiver that waits, into memory that is shared, or not.
-    fn suits_packets(&self, shared: bool, known: &RecvKnown) -> Outcome<bool> {
-        if self.size > self.waiting_limit {
-            return Ok(false);
-        }
-        let asks = !shared && self.pair.publishes && !self.pair.crowded;
-        let kernel = !asks || known.kernel.ok_or(RecvStep::AskKernel)?;
-        Ok(self.size < self.pair.packets_below(shared, kernel))
+    fn suits_packets(&self, shared: bool) -> bool {
+        self.size <= self.waiting_limit && self.size < self.pair.packets_below(shared)
     }
 
     /// Whether a process that waits for such a message alone had better fetch it, by the costs. `sure`: the kernel need not be asked where the
@@ -115,25 +104,19 @@ impl RecvFacts {
     }
 
     /// Whether the kernel may be the one to fetch it, between private memories.
-    fn suits_kernel(&self, known: &RecvKnown) -> Outcome<bool> {
-        Ok(self.pair.suits_kernel(self.size) != Likely::No && known.kernel.ok_or(RecvStep::AskKernel)?)
+    fn suits_kernel(&self) -> bool {
+        self.pair.suits_kernel(self.size) != Likely::No
     }
 
-    fn speculative(&self, known: &RecvKnown) -> Outcome<Option<bool>> {
+    fn speculative(&self, known: &RecvKnown) -> RecvOutcome<Option<bool>> {
         known.speculative.ok_or(RecvStep::Speculate)
     }
 }
 
-fn step(outcome: Outcome<RecvPlan>) -> RecvStep {
-    outcome.map_or_else(|step| step, RecvStep::Go)
-}
-
-/// The next step of a receive that is posted.
-pub fn receive(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
-    step(posted(facts, known))
-}
-
-fn posted(facts: &RecvFacts, known: &RecvKnown) -> Outcome<RecvPlan> {
+/// What becomes of a receive that is posted.
+///
+/// Errors: the step that has to be taken before that is known; likewise below.
+pub fn receive(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<RecvPlan> {
     if facts.near && facts.call_exchanges {
         return Ok(RecvPlan::Packets);
     }
@@ -141,59 +124,51 @@ fn posted(facts: &RecvFacts, known: &RecvKnown) -> Outcome<RecvPlan> {
     Ok(if left { RecvPlan::Await } else { RecvPlan::Publish })
 }
 
-/// The next step of a receive that [`receive`] would publish and that nothing hinders: the sender of one that is waited for would only lose time by
+/// What becomes of a receive that [`receive`] would publish and that nothing hinders: the sender of one that is waited for would only lose time by
 /// looking for it where packets are better.
-pub fn receive_located(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
-    step(located(facts, known))
-}
-
-fn located(facts: &RecvFacts, known: &RecvKnown) -> Outcome<RecvPlan> {
+pub fn receive_located(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<RecvPlan> {
     let shared = known.shared.ok_or(RecvStep::Locate)?;
-    let packets = facts.call_waits && facts.suits_packets(shared, known)?;
+    let packets = facts.call_waits && facts.suits_packets(shared);
     Ok(if packets { RecvPlan::Packets } else { RecvPlan::Publish })
 }
 
-/// The next step of a receive by a call that waits for nothing else.
-pub fn receive_waiting(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
-    step(waiting(facts, known))
-}
-
-fn waiting(facts: &RecvFacts, known: &RecvKnown) -> Outcome<RecvPlan> {
-    if facts.suits_packets(true, known)? {
+/// What becomes of a receive by a call that waits for nothing else.
+pub fn receive_waiting(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<RecvPlan> {
+    if facts.suits_packets(true) {
         return Ok(RecvPlan::Await);
     }
     if fetches(facts, known)? {
         return Ok(RecvPlan::Fetch);
     }
     let sure = facts.speculative(known)? == Some(true);
-    let publishes = sure || !facts.suits_packets(false, known)? || known.shared.ok_or(RecvStep::Locate)?;
+    let publishes = sure || !facts.suits_packets(false) || known.shared.ok_or(RecvStep::Locate)?;
     Ok(if publishes { RecvPlan::Publish } else { RecvPlan::Await })
 }
 
-/// The next step of a process that waits for one receive alone, which is not published: [`RecvPlan::Fetch`] where it had better fetch its message,
+/// What becomes of a receive that a process waits for alone and that is not published: [`RecvPlan::Fetch`] where it had better fetch its message,
 /// if that lies in memory that both reach, else [`RecvPlan::Await`].
-pub fn receive_left(facts: &RecvFacts, known: &RecvKnown) -> RecvStep {
-    step(fetches(facts, known).map(|fetches| if fetches { RecvPlan::Fetch } else { RecvPlan::Await }))
+pub fn receive_left(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<RecvPlan> {
+    Ok(if fetches(facts, known)? { RecvPlan::Fetch } else { RecvPlan::Await })
 }
 
 /// Whether a process that waits for one receive alone had better leave it unpublished and fetch its message, if that lies in memory that both reach:
 /// the memory of the receive is shared as well, or would get packets otherwise.
-fn fetches(facts: &RecvFacts, known: &RecvKnown) -> Outcome<bool> {
+fn fetches(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<bool> {
     if !facts.suits_fetching(false) {
         return Ok(false);
     }
     let suits = match facts.speculative(known)? {
         Some(sure) => !sure || facts.suits_fetching(true),
         // Whether its sender asks for that is found out on the messages themselves.
-        None if facts.suits_kernel(known)? => return Ok(true),
-        None => facts.suits_packets(false, known)?,
+        None if facts.suits_kernel() => return Ok(true),
+        None => facts.suits_packets(false),
     };
     Ok(suits && !known.again.ok_or(RecvStep::PublishAgain)?)
 }
 
 /// Whether a receive by a call that does not wait had better stay unpublished, by what the program did the last times: waited for such at
 /// once, or exchanged.
-fn is_better_left(facts: &RecvFacts, known: &RecvKnown) -> Outcome<bool> {
+fn is_better_left(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<bool> {
     // A caller that waits for it alone tells that it is ready, and is told then that packets were chosen.
     let chosen = || !facts.alone && facts.packets_were_chosen && rules::LEAVE_CHOSEN.applies();
     if facts.is_short() && (facts.exchanges || chosen()) {
@@ -203,14 +178,14 @@ fn is_better_left(facts: &RecvFacts, known: &RecvKnown) -> Outcome<bool> {
 }
 
 /// Whether a receive that the program waits for at once is as well off unpublished.
-fn suits_waiting(facts: &RecvFacts, known: &RecvKnown) -> Outcome<bool> {
-    if facts.is_short() && (facts.suits_packets(true, known)? || (facts.alone && fetches(facts, known)?)) {
+fn suits_waiting(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<bool> {
+    if facts.is_short() && (facts.suits_packets(true) || (facts.alone && fetches(facts, known)?)) {
         return Ok(true);
     }
     let shared = known.shared.ok_or(RecvStep::Locate)?;
     // In an exchange its sender would have the kernel copy it, while this process is about to do nothing but wait.
     let exchanged = !facts.is_short() && !shared && facts.exchanges_at_once;
-    Ok(exchanged || facts.suits_packets(shared, known)?)
+    Ok(exchanged || facts.suits_packets(shared))
 }
 
 #[cfg(test)]
@@ -221,6 +196,7 @@ mod tests {
     /// Two that copy once from some length on, into private and into shared memory, and fetch what is shorter.
     const PAIR: Pair = Pair {
         class: "near",
+        kernel: true,
         publishes: true,
         crowded: false,
         published_from: [0; 2],
@@ -274,15 +250,14 @@ mod tests {
             }
         }
 
-        fn plan(&self, facts: RecvFacts, ask: fn(&RecvFacts, &RecvKnown) -> RecvStep) -> RecvPlan {
+        fn plan(&self, facts: RecvFacts, ask: fn(&RecvFacts, &RecvKnown) -> RecvOutcome<RecvPlan>) -> RecvPlan {
             let (facts, mut known) = (RecvFacts { pair: self.pair(), ..facts }, RecvKnown::default());
             loop {
                 match ask(&facts, &known) {
-                    RecvStep::Speculate => known.speculative = Some(self.speculative),
-                    RecvStep::Locate => known.shared = Some(self.shared),
-                    RecvStep::AskKernel => known.kernel = Some(true),
-                    RecvStep::PublishAgain => known.again = Some(self.again),
-                    RecvStep::Go(plan) => return plan,
+                    Err(RecvStep::Speculate) => known.speculative = Some(self.speculative),
+                    Err(RecvStep::Locate) => known.shared = Some(self.shared),
+                    Err(RecvStep::PublishAgain) => known.again = Some(self.again),
+                    Ok(plan) => return plan,
                 }
             }
         }

@@ -32,7 +32,7 @@ impl RndvPlan {
             RndvPlan::Get => ("the receiver gets it", "it reaches the memory of the sender"),
             RndvPlan::Put => ("the sender puts it", "the network does not let the receiver get it"),
             RndvPlan::Segments => ("the receiver copies segments", "their blocks are long and few"),
-            RndvPlan::Packets => ("packets", "neither process reaches the memory of the other in one copy"),
+            RndvPlan::Packets => ("packets", "no place was told that one copy reaches, or packets have proved quicker"),
         }
     }
 

@@ -56,19 +56,18 @@ fn go(plan: SendPlan, reason: Reason) -> Decision {
     Decision { plan, address: Address::Located, reason }
 }
 
-/// The next step of a message.
-#[inline]
-pub fn send(facts: &Facts, known: &Known) -> Step {
-    decide(facts, known).map_or_else(|step| step, Step::Go)
+/// How a message that no published receive takes goes. What was known of its receiver may have changed.
+///
+/// Errors: the step that has to be taken before that is known.
+pub fn aside(facts: &Facts, known: &Known) -> Outcome<Decision> {
+    beside(facts, &Aside { source: known.source, offered: false }, known)
 }
 
-/// The next step of a message that no published receive takes. What was known of its receiver may have changed.
-pub fn aside(facts: &Facts, known: &Known) -> Step {
-    let place = Aside { source: known.source, offered: false };
-    beside(facts, &place, known).map_or_else(|step| step, Step::Go)
-}
-
-fn decide(facts: &Facts, known: &Known) -> Outcome<Decision> {
+/// How a message goes.
+///
+/// Errors: the step that has to be taken before that is known.
+#[inline(always)]
+pub fn send(facts: &Facts, known: &Known) -> Outcome<Decision> {
     if facts.size < facts.direct_from {
         return beside(facts, &Aside { source: Source::Opaque, offered: false }, known);
     }
@@ -149,7 +148,7 @@ fn goes_ahead(facts: &Facts, shared: bool, offer: &Offer, known: &Known) -> Outc
     Ok(facts.caller.waits()
         && facts.standard
         && !seen
-        && facts.suits_packets_into_private(known)?
+        && facts.suits_packets_into_private()
         && known.waiting.ok_or(Step::LookWaiting)?)
 }
 
@@ -189,7 +188,7 @@ fn why_fetched(readiness: Readiness) -> Reason {
 
 /// Out of private memory in one run: whether its receiver has the kernel copy it alone.
 fn by_kernel(facts: &Facts, known: &Known) -> Outcome<Offer> {
-    let likely = facts.suits_kernel(known)?;
+    let likely = facts.pair.suits_kernel(facts.size);
     if likely == Likely::No {
         return Ok(Offer::Memory);
     }

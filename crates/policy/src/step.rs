@@ -1,6 +1,6 @@
 //! The steps of a send: what its process does before the first byte moves, one after the other, and what that has shown.
 //!
-//! A plan is a tree of steps: each outcome has its successor, until a step says how the message [goes](Step::Go). [`send`](fn@crate::send) is
+//! A plan is a tree of steps: each outcome has its successor, until a [`Decision`] says how the message goes. [`send`](fn@crate::send) is
 //! asked for the first step with nothing known, and for the next one with what the last has shown. It never acts and never calls back. No path has more
 //! than eight steps.
 
@@ -8,7 +8,7 @@ use crate::copies::{Along, Copied};
 use crate::facts::{Purpose, Readiness, Source, ZeroCopy};
 use crate::plan::{Reason, SendPlan};
 
-/// What is to be done next. Each but the last has its outcome in [`Known`].
+/// What is to be done next. Its outcome goes to [`Known`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Looks whether the message has a speculative address, without a question to the kernel.
@@ -17,8 +17,6 @@ pub enum Step {
     Locate(Purpose),
     /// Finds out whether the receiver could copy an irregular message out of a region of segments, and how.
     LocateSegments,
-    /// Finds out whether the kernel copies between the two processes.
-    AskKernel,
     /// Looks for a published receive that takes the message.
     LookPublished,
     /// Looks whether the receiver waits for the message and would fetch it. What that shows is noted; `predicts`: a receiver that was seen to wait
@@ -37,12 +35,10 @@ pub enum Step {
     AskZeroCopy,
     /// Takes a turn of the trial whether a call had better wait for that: the rule `lend`. What a copy takes, in nanoseconds.
     TryLending(u32),
-    /// The message goes so.
-    Go(Decision),
 }
 
 /// What was decided, or the step that has to be taken before.
-pub(crate) type Outcome<T> = Result<T, Step>;
+pub type Outcome<T> = Result<T, Step>;
 
 /// How a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +83,6 @@ pub struct Known {
     pub speculative: Option<Option<bool>>,
     /// How the receiver would copy segments, if it can.
     pub segments: Option<Option<Copied>>,
-    /// Whether the kernel copies between the two processes.
-    pub kernel: Option<bool>,
     /// The published receive, if there is one.
     pub published: Option<Option<PublishedReceive>>,
     /// Whether the receiver is ready, by a look that was noted.
@@ -113,7 +107,6 @@ impl Known {
             located: false,
             speculative: None,
             segments: None,
-            kernel: None,
             published: None,
             readiness: None,
             ready: None,

@@ -65,6 +65,7 @@ impl PairFacts for Shm {
         let chooser = &self.direct.chooser;
         Pair {
             class: placement.between(self.is_crowded()),
+            kernel: self.copies(peer),
             publishes: true,
             crowded: self.is_crowded(),
             published_from,

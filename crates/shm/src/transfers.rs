@@ -28,7 +28,7 @@ pub struct Transfers {
     pub posted: Vec<AtomicBool>,
     /// Valgrind wants to know what peers write.
     pub checked: bool,
-    /// See [`tern_device::PairFacts::window`].
+    /// See [`tern_device::Pair::window`].
     pub window: usize,
     /// By placement: from which lengths on receives are published, in private and in shared memory, and the kernel's copy may be sooner.
     pub lengths: ByPlacement<([usize; 2], usize)>,

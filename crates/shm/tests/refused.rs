@@ -152,10 +152,7 @@ fn what_the_sender_cannot_have_copied_the_receiver_fetches() {
 
 /// Whether the receiver of a message should have the kernel copy it.
 fn suits_kernel(device: &Shm, peer: u32) -> Likely {
-    match direct(device).copies(peer) {
-        true => direct(device).pair(peer).suits_kernel(LEN),
-        false => Likely::No,
-    }
+    direct(device).pair(peer).suits_kernel(LEN)
 }
 
 #[test]

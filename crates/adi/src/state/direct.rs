@@ -35,9 +35,7 @@ impl State {
     /// See [`tern_policy::pair::Pair::packets_below`].
     #[inline]
     pub(super) fn packets_below(&self, peer: Proc, shared: bool) -> usize {
-        let (direct, pair) = (self.direct(), self.direct().pair(peer));
-        let asks = !shared && pair.publishes && !pair.crowded;
-        pair.packets_below(shared, !asks || direct.copies(peer))
+        self.direct().pair(peer).packets_below(shared)
     }
 
     /// Whether a receive of `len` bytes from `peer`, or a message to it, had better go in packets without asking while both wait,

@@ -6,8 +6,8 @@ use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
 use tern_mcm::{Lending, Memory, SpeculativeAddress};
 use tern_policy::pair::Pair;
 use tern_policy::{
-    self as policy, Address, Along, Copied, Decision, Facts, Known, Message, Purpose, RecvFacts, RecvKnown, RecvPlan,
-    RecvStep, Source, Step, ZeroCopy,
+    self as policy, Address, Along, Copied, Decision, Facts, Known, Message, Outcome, Purpose, RecvFacts, RecvKnown,
+    RecvOutcome, RecvPlan, RecvStep, Source, Step, ZeroCopy,
 };
 
 /// Where the bytes of a message lie, for the policy. `sure`: that is known, else speculative.
@@ -47,6 +47,7 @@ pub(super) struct Planned {
 
 impl<'a> Sending<'a> {
     /// Of a message that lies in `memory`, as far as that is known.
+    #[inline(always)]
     pub fn new(
         state: &'a mut State, to: Proc, tuple: &'a Tuple, data: &'a Data, facts: &'a Facts, memory: Memory,
     ) -> Sending<'a> {
@@ -56,45 +57,44 @@ impl<'a> Sending<'a> {
 
     /// Takes the steps that `next` tells, until it tells how the message goes.
     #[inline]
-    pub fn plan(mut self, next: fn(&Facts, &Known) -> Step) -> Planned {
+    pub fn plan(&mut self, next: impl Fn(&Facts, &Known) -> Outcome<Decision>) -> Planned {
         loop {
             match next(self.facts, &self.known) {
-                Step::Go(decision) => {
+                Ok(decision) => {
                     let memory = match decision.address {
                         Address::Speculative { .. } => self.speculative.unwrap_or(self.memory),
                         Address::Located => self.memory,
                     };
                     return Planned { decision, memory, span: self.span };
                 }
-                step => self.take(step),
+                Err(step) => self.take(step),
             }
         }
     }
 
+    #[inline]
     fn take(&mut self, step: Step) {
         let (to, tuple, len) = (self.to, self.tuple, self.facts.size);
         match step {
             Step::Speculate => {
-                let found = self.state.speculate(to, self.data);
+                let found = self.facts.is_fetched().then(|| self.state.speculate(self.data)).flatten();
                 self.speculative = found.map(|(memory, _)| memory);
                 self.known.speculative = Some(found.map(|(_, sure)| sure));
             }
             Step::Locate(purpose) => self.locate(purpose),
             Step::LocateSegments => self.known.segments = Some(self.locate_segments()),
-            Step::AskKernel => self.known.kernel = Some(self.state.direct().copies(to)),
             Step::LookPublished => {
                 let (key, last) = (key(tuple.context, tuple.source, tuple.tag), self.state.queues.last(to, tuple));
                 self.known.published = Some(self.state.direct().find_published(to, &key, last, len as u64));
             }
             Step::LookReady { predicts } => {
-                self.known.readiness = Some(self.state.readiness(to, tuple, len, predicts));
+                self.known.readiness = Some(self.state.readiness(to, tuple, self.facts.is_fetched(), predicts));
             }
-            Step::PeekReady => self.known.ready = Some(self.state.is_ready(to, tuple, len)),
+            Step::PeekReady => self.known.ready = Some(self.state.is_ready(to, tuple, self.facts.is_fetched())),
             Step::LookWaiting => self.known.waiting = Some(self.state.direct().is_waiting(to, len)),
             Step::Try(along, copied) => self.known.one_copy = Some((copied, self.state.tries(to, len, along, copied))),
             Step::AskZeroCopy => self.known.zero_copy = Some(self.ask_zero_copy()),
             Step::TryLending(saves) => self.known.lends = Some(self.state.pays_to_wait(len, saves)),
-            Step::Go(_) => unreachable!("it is the last"),
         }
     }
 
@@ -178,14 +178,13 @@ impl<'a> Receiving<'a> {
 
     /// Takes the steps that `next` tells, until it tells how the receive goes.
     #[inline]
-    pub fn plan(&mut self, next: fn(&RecvFacts, &RecvKnown) -> RecvStep) -> RecvPlan {
+    pub fn plan(&mut self, next: impl Fn(&RecvFacts, &RecvKnown) -> RecvOutcome<RecvPlan>) -> RecvPlan {
         loop {
             match next(&self.facts, &self.known) {
-                RecvStep::Speculate => self.known.speculative = Some(self.speculate()),
-                RecvStep::Locate => self.locate(),
-                RecvStep::AskKernel => self.known.kernel = Some(self.state.direct().copies(self.from)),
-                RecvStep::PublishAgain => self.known.again = Some(self.state.publishes_again(self.from)),
-                RecvStep::Go(plan) => return plan,
+                Err(RecvStep::Speculate) => self.known.speculative = Some(self.speculate()),
+                Err(RecvStep::Locate) => self.locate(),
+                Err(RecvStep::PublishAgain) => self.known.again = Some(self.state.publishes_again(self.from)),
+                Ok(plan) => return plan,
             }
         }
     }

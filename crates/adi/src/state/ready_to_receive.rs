@@ -14,38 +14,33 @@ use tern_mcm::{Memory, SpeculativeAddress};
 use tern_policy::{self as policy, Readiness, RecvPlan, rules};
 
 impl State {
-    /// [`tern_policy::pair::Pair::fetches`], of messages that would go without asking.
-    #[inline]
-    pub(super) fn suits_fetching(&self, peer: Proc, len: usize, sure: bool) -> bool {
-        len <= self.eager_limit(peer) && self.direct().pair(peer).fetches(len, sure)
-    }
-
     // ---- the sender
 
-    /// Where the data of such a message lies, by speculation, and whether that is sure.
-    pub(super) fn speculate(&self, to: Proc, data: &Data) -> Option<(Memory, bool)> {
+    /// Where the data of a message lies that may be fetched, by speculation, and whether that is sure.
+    pub(super) fn speculate(&self, data: &Data) -> Option<(Memory, bool)> {
         let memory = data.memory();
-        let fits = memory.is_dense() && self.suits_fetching(to, data.len(), false);
-        let SpeculativeAddress { place, sure } = fits.then(|| self.direct().speculative_address(&memory)).flatten()?;
+        let speculative = memory.is_dense().then(|| self.direct().speculative_address(&memory)).flatten();
+        let SpeculativeAddress { place, sure } = speculative?;
         Some((Memory { place, ..memory }, sure))
     }
 
-    /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it, or most likely is about
-    /// to: to others a sender that waits would not get on if they counted on its message to be buffered. `kept`: one that does not
+    /// Whether the receiver of the next message on the stream waits for it and would fetch it, or most likely is about
+    /// to: to others a sender that waits would not get on if they counted on its message to be buffered. `fetched`: it is of a length that is
+    /// fetched. `kept`: one that does not
     /// wait, and comes to look, would keep the message; so its sender is held up no longer than until then, and predicts less.
-    pub(super) fn readiness(&mut self, to: Proc, tuple: &Tuple, len: usize, kept: bool) -> Readiness {
-        if kept && self.suits_fetching(to, len, false) && self.ready.predicts(to) && rules::PREDICT_READY.applies() {
+    pub(super) fn readiness(&mut self, to: Proc, tuple: &Tuple, fetched: bool, kept: bool) -> Readiness {
+        if kept && fetched && self.ready.predicts(to) && rules::PREDICT_READY.applies() {
             return Readiness::Predicted;
         }
-        let ready = self.is_ready(to, tuple, len);
+        let ready = self.is_ready(to, tuple, fetched);
         self.ready.see(to, ready);
         if ready { Readiness::Seen } else { Readiness::No }
     }
 
-    /// Whether the receiver of the next message on the stream, of `len` bytes, waits for it and would fetch it.
-    pub(super) fn is_ready(&self, to: Proc, tuple: &Tuple, len: usize) -> bool {
+    /// Whether the receiver of the next message on the stream waits for it and would fetch it; `fetched`: see [`State::readiness`].
+    pub(super) fn is_ready(&self, to: Proc, tuple: &Tuple, fetched: bool) -> bool {
         let key = key(tuple.context, tuple.source, tuple.tag);
-        self.suits_fetching(to, len, false) && self.direct().is_ready_to_receive(to, &key, self.queues.sent(to))
+        fetched && self.direct().is_ready_to_receive(to, &key, self.queues.sent(to))
     }
 
     // ---- the receiver

@@ -90,13 +90,13 @@ impl State {
     #[inline(never)]
     fn send_by_plan(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         let facts = self.send_facts(to, &data, mode, waits);
-        let sending = Sending::new(self, to, &tuple, &data, &facts, data.memory());
+        let mut sending = Sending::new(self, to, &tuple, &data, &facts, data.memory());
         let Planned { mut decision, mut memory, span } = sending.plan(policy::send);
         if let SendPlan::Deliver(copy) = decision.plan {
             if let Some(sent) = self.send_direct(to, &tuple, &data, &memory, waits, (copy, &decision)) {
                 return sent;
             }
-            let sending = Sending::new(self, to, &tuple, &data, &facts, memory);
+            let mut sending = Sending::new(self, to, &tuple, &data, &facts, memory);
             Planned { decision, memory, .. } = sending.plan(policy::aside);
         }
         let (plan, mut sure) = (decision.plan, decision.address != (Address::Speculative { sure: false }));

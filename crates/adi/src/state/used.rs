@@ -64,10 +64,10 @@ impl State {
         }
     }
 
-    /// A message that asks nothing goes in packets.
+    /// A message that asks nothing goes in packets. Those of the short path are counted for all peers together.
     #[inline]
     pub(super) fn note_short(&mut self, to: Proc, len: usize) {
-        if self.used.is_some() {
+        if self.used.is_some() && self.short.plan_fast(len).is_none() {
             let (plan, reason) = (SendPlan::Eager(tern_policy::Packets::Only), tern_policy::Reason::Short);
             self.note_used("send", to, len, plan.text(), reason.text());
         }

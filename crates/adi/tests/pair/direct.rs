@@ -195,6 +195,7 @@ impl PairFacts for Port {
         let some = |least: usize| if asked.is_multiple_of(2) { least } else { usize::MAX };
         let asked = if asked.is_multiple_of(3) { Mechanism::Auto } else { Mechanism::Cma };
         Pair {
+            kernel: true,
             publishes: true,
             published_from: [usize::MAX, FETCHED],
             kernel_from: some(FETCHED),

@@ -4,7 +4,7 @@ use super::machines;
 use super::tree::{Oracle, Trees, explore};
 use std::fmt::Write;
 use tern_policy::pair::Pair;
-use tern_policy::{RecvFacts, RecvKnown, RecvPlan, RecvStep, receive, receive_located, receive_waiting};
+use tern_policy::{RecvFacts, RecvKnown, RecvOutcome, RecvPlan, RecvStep, receive, receive_located, receive_waiting};
 use tern_tune::Placement;
 
 /// A receive, and where its message comes from.
@@ -19,20 +19,19 @@ struct Case {
 impl Case {
     /// Takes all steps.
     fn decide(
-        &self, ask: fn(&RecvFacts, &RecvKnown) -> RecvStep, facts: &RecvFacts, known: &mut RecvKnown,
+        &self, ask: fn(&RecvFacts, &RecvKnown) -> RecvOutcome<RecvPlan>, facts: &RecvFacts, known: &mut RecvKnown,
         oracle: &mut Oracle,
     ) -> RecvPlan {
         loop {
             match ask(facts, known) {
-                RecvStep::Speculate => {
+                Err(RecvStep::Speculate) => {
                     let answers = [None, Some(false), Some(true)];
                     let some = |oracle: &mut Oracle| answers[oracle.ask("speculate", &["none", "unsure", "sure"])];
                     known.speculative = Some(if self.dense { some(oracle) } else { None });
                 }
-                RecvStep::Locate => known.shared = Some(oracle.ask("locate", &["private", "shared"]) == 1),
-                RecvStep::AskKernel => known.kernel = Some(self.kernel),
-                RecvStep::PublishAgain => known.again = Some(oracle.is("publish again")),
-                RecvStep::Go(plan) => return plan,
+                Err(RecvStep::Locate) => known.shared = Some(oracle.ask("locate", &["private", "shared"]) == 1),
+                Err(RecvStep::PublishAgain) => known.again = Some(oracle.is("publish again")),
+                Ok(plan) => return plan,
             }
         }
     }
@@ -40,7 +39,7 @@ impl Case {
     fn facts(&self) -> RecvFacts {
         RecvFacts {
             size: self.size,
-            pair: self.pair,
+            pair: Pair { kernel: self.kernel, ..self.pair },
             eager_limit: machines::EAGER,
             waiting_limit: machines::waiting_limit(),
             near: true,

@@ -5,8 +5,8 @@ use super::tree::{Oracle, Trees, explore};
 use std::fmt::Write;
 use tern_policy::pair::Pair;
 use tern_policy::{
-    Caller, Copied, Decision, Facts, Known, Pattern, PublishedReceive, Readiness, SendPlan, Source, Step, ZeroCopy,
-    aside, send,
+    Caller, Copied, Decision, Facts, Known, Outcome, Pattern, PublishedReceive, Readiness, SendPlan, Source, Step,
+    ZeroCopy, aside, send,
 };
 use tern_tune::Placement;
 
@@ -58,7 +58,7 @@ impl Case {
         };
         Facts {
             size,
-            pair: Pair { copies_up_to: self.copies_up_to, ..self.pair },
+            pair: Pair { copies_up_to: self.copies_up_to, kernel: self.kernel, ..self.pair },
             irregular_blocks,
             direct_from: limits.direct_from,
             eager_limit: limits.eager,
@@ -114,7 +114,6 @@ impl Case {
                 let answers = [None, Some(Copied::InSegments), Some(Copied::InSegmentsByKernel)];
                 known.segments = Some(answers[oracle.ask("segments", &["none", "seen", "by kernel"])]);
             }
-            Step::AskKernel => known.kernel = Some(self.kernel),
             Step::LookPublished => {
                 // Of one that waits for a message into private memory see the row of those.
                 let receive = PublishedReceive { is_private: false, waits: true };
@@ -137,17 +136,16 @@ impl Case {
                 known.zero_copy = Some(answers[oracle.ask("zero copy", &["no", "saves", "always"])]);
             }
             Step::TryLending(_) => known.lends = Some(oracle.is("try lend")),
-            Step::Go(_) => unreachable!("it is the last"),
         }
     }
 
     /// Takes all steps. No path has more than eight.
-    fn decide(&self, ask: fn(&Facts, &Known) -> Step, known: &mut Known, oracle: &mut Oracle) -> Decision {
+    fn decide(&self, ask: fn(&Facts, &Known) -> Outcome<Decision>, known: &mut Known, oracle: &mut Oracle) -> Decision {
         let facts = self.facts();
         for _ in 0..8 {
             match ask(&facts, known) {
-                Step::Go(decision) => return decision,
-                step => self.take(step, known, oracle),
+                Ok(decision) => return decision,
+                Err(step) => self.take(step, known, oracle),
             }
         }
         panic!("no plan after eight steps: {known:?}");

@@ -5,7 +5,7 @@ use crate::check;
 use crate::check::active::{Access, Held, Use};
 use crate::collective::describe::{describe, memory};
 use crate::collective::plan::Plan;
-use crate::collective::{failed, lacking, mismatched};
+use crate::collective::{failed, lacking, mismatched, used};
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::Comm;
@@ -19,6 +19,7 @@ use crate::task;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use tern_coll::{Absent, Collectives, Operation, Round, Wrong};
+use tern_settings::EXPLAIN;
 
 static COLLECTIVES: Guarded<OnceCell<Rc<Collectives>>> = Guarded::new(OnceCell::new());
 
@@ -43,10 +44,13 @@ pub(crate) fn leave(comm: &Comm) {
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
     let held = if check::is_on() { check::uses::hold(memory(comm, &plan))? } else { Vec::new() };
     let agreement = agreement(comm, &plan);
-    let call = plan.known().call;
+    let known = plan.known();
     let schedule = plan.schedule(&comm.peers);
     schedule.has_memory().map_err(lacking)?;
-    let mut operation = Operation::new(&comm.peers, schedule).of(call);
+    if EXPLAIN.get().is_used() {
+        used::note_nonblocking(comm, &known, schedule.algorithm());
+    }
+    let mut operation = Operation::new(&comm.peers, schedule).of(known.call);
     if agreement.is_some() {
         // It starts later, and at each member in another order with those that are under way besides.
         operation.reserve();
@@ -71,13 +75,17 @@ type Why = dyn Fn() -> Option<Box<Error>>;
 pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
     let uses = uses(comm, &plan);
     let agreement = agreement(comm, &plan);
-    let what = plan.repeated();
+    let (what, known) = (plan.repeated(), plan.known());
     let schedule = plan.schedule(&comm.peers);
+    let algorithm = schedule.algorithm();
     let lack = schedule.has_memory();
     let messages = Rc::new(Operation::persistent(&comm.peers, schedule));
     let repeated = what.and_then(|what| collectives().repeat(adi(), &comm.peers, what, &messages));
     // The others have made theirs, and it has a number.
     lack.map_err(lacking)?;
+    if EXPLAIN.get().is_used() {
+        used::note_persistent(comm, &known, algorithm, repeated.is_some());
+    }
     let (operation, error): (Rc<dyn Round>, Rc<Why>) = match repeated {
         Some(repeated) => {
             let repeated = Rc::new(repeated);

@@ -41,11 +41,26 @@ pub fn note_fast(comm: &Comm, known: &Known, before: Before) {
 /// A collective goes by messages, with that algorithm if there is a choice.
 #[cold]
 pub fn note_messages(comm: &Comm, known: &Known, algorithm: Option<tern_coll::Algorithm>) {
-    let way = match algorithm {
-        Some(algorithm) => format!("messages, {algorithm}"),
-        None => "messages".into(),
-    };
-    note(comm, known, &way, why_messages(comm, known));
+    note(comm, known, &by_messages(algorithm), why_messages(comm, known));
+}
+
+/// A nonblocking collective starts, with that algorithm if there is a choice.
+#[cold]
+pub fn note_nonblocking(comm: &Comm, known: &Known, algorithm: Option<tern_coll::Algorithm>) {
+    note(comm, known, &by_messages(algorithm), "it is nonblocking, and nobody waits for the others meanwhile");
+}
+
+/// A persistent collective is made, with that algorithm if there is a choice; `on_lines`: it has control lines of its own.
+#[cold]
+pub fn note_persistent(comm: &Comm, known: &Known, algorithm: Option<tern_coll::Algorithm>, on_lines: bool) {
+    match on_lines {
+        true => note(comm, known, "control lines of its own", "it is persistent, and short enough for them"),
+        false => note(comm, known, &by_messages(algorithm), "it is persistent, and control lines do not serve it"),
+    }
+}
+
+fn by_messages(algorithm: Option<tern_coll::Algorithm>) -> String {
+    algorithm.map_or("messages".into(), |algorithm| format!("messages, {algorithm}"))
 }
 
 fn why_messages(comm: &Comm, known: &Known) -> &'static str {

@@ -112,6 +112,7 @@ impl World {
             (_, false) => Mechanism::Mapped,
         };
         Pair {
+            kernel: true,
             publishes: true,
             published_from: [usize::MAX, if self.one_copy { 0 } else { usize::MAX }],
             kernel_from: if self.kernel == Likely::No { usize::MAX } else { 0 },
@@ -134,7 +135,6 @@ impl World {
                 self.note("segments");
                 known.segments = Some(self.segments.then_some(Copied::InSegments));
             }
-            Step::AskKernel => known.kernel = Some(true),
             Step::LookPublished => {
                 self.note("receive");
                 known.published = Some(self.published);
@@ -155,17 +155,16 @@ impl World {
             }
             Step::AskZeroCopy => known.zero_copy = Some(self.zero_copy),
             Step::TryLending(saves) => known.lends = Some(saves > 100),
-            Step::Go(_) => unreachable!("it is the last"),
         }
     }
 
     /// Takes all steps.
-    fn decide(&mut self, facts: Facts, mut known: Known, ask: fn(&Facts, &Known) -> Step) -> Decision {
+    fn decide(&mut self, facts: Facts, mut known: Known, ask: fn(&Facts, &Known) -> Outcome<Decision>) -> Decision {
         let facts = Facts { pair: self.pair(), irregular_blocks: self.blocks, ..facts };
         for _ in 0..8 {
             match ask(&facts, &known) {
-                Step::Go(decision) => return decision,
-                step => self.take(step, &mut known),
+                Ok(decision) => return decision,
+                Err(step) => self.take(step, &mut known),
             }
         }
         panic!("no plan after eight steps: {known:?}");
@@ -179,9 +178,9 @@ fn ask(case: &Case, world: &World) -> (SendPlan, Vec<String>) {
     (world.decide(case.facts(), Known::new(case.source), aside).plan, world.asked)
 }
 
-/// The next step of a message whose receiver has been seen to wait.
-fn offered(facts: &Facts, known: &Known) -> Step {
-    beside(facts, &Aside { source: known.source, offered: true }, known).map_or_else(|step| step, Step::Go)
+/// A message whose receiver has been seen to wait.
+fn offered(facts: &Facts, known: &Known) -> Outcome<Decision> {
+    beside(facts, &Aside { source: known.source, offered: true }, known)
 }
 
 fn plan(case: &Case, world: &World) -> SendPlan {

@@ -12,7 +12,8 @@ impl State {
         let &Wanted { request, from, sender, source, .. } = wanted;
         self.learned.transfer();
         let len = source.len as usize;
-        let alone = self.call_exchanges(from, len) || self.suits_fetching(from, len, false);
+        let alone = self.call_exchanges(from, len)
+            || (len <= self.eager_limit(from) && self.direct().pair(from).fetches(len, false));
         let target = match alone && source.place != 0 {
             true => self.requests.get(request).data.memory(),
             false => self.locate(request, from, false),
