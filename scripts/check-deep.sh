@@ -50,6 +50,7 @@ echo "$passed passed, $failed failed, 0 skipped"
 
 # Every C program at all its numbers of ranks by each way that bytes can move, and mpi4py's suite.
 TERN_TEST_MECHANISMS=all "$here/tests/mechanisms-test.sh" "$prefix" || failed=$((failed + 1))
+TERN_TEST_STRANGERS=all "$here/tests/strangers-test.sh" "$prefix" || failed=$((failed + 1))
 
 # mpi4py's suite on its published wheel.
 for abi in mpich openmpi; do
