@@ -25,9 +25,9 @@ impl State {
     }
 
     /// Whether the receiver of the next message on the stream waits for it and would fetch it, or most likely is about
-    /// to: to others a sender that waits would not get on if they counted on its message to be buffered. `fetched`: it is of a length that is
-    /// fetched. `kept`: one that does not
-    /// wait, and comes to look, would keep the message; so its sender is held up no longer than until then, and predicts less.
+    /// to: to others a sender that waits would not get on if they counted on its message to be buffered. `fetched`: the message is of a length
+    /// that is fetched. `kept`: a receiver that does not wait, and comes to look, would keep the message. Its sender is held up no longer than
+    /// until then, and predicts less.
     pub(super) fn readiness(&mut self, to: Proc, tuple: &Tuple, fetched: bool, kept: bool) -> Readiness {
         if kept && fetched && self.ready.predicts(to) && rules::PREDICT_READY.applies() {
             return Readiness::Predicted;

@@ -115,7 +115,7 @@ impl Case {
                 known.segments = Some(answers[oracle.ask("segments", &["none", "seen", "by kernel"])]);
             }
             Step::LookPublished => {
-                // Of one that waits for a message into private memory see the row of those.
+                // One into shared memory. The tests of the policy have the other kind.
                 let receive = PublishedReceive { is_private: false, waits: true };
                 known.published = Some(oracle.is("published").then_some(receive));
             }

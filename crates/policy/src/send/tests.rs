@@ -337,6 +337,13 @@ fn a_published_receive_is_delivered_into() {
 }
 
 #[test]
+fn who_waits_for_a_message_into_private_memory_gets_packets() {
+    let of = |waits| World { published: Some(PublishedReceive { is_private: true, waits }), ..plain() };
+    assert_eq!(start(&FACTS, &of(true)).0, PACKETS);
+    assert_eq!(start(&FACTS, &of(false)).0, SendPlan::Deliver(CopyMode::ByDevice), "it computes meanwhile");
+}
+
+#[test]
 fn the_copy_into_a_published_receive_is_the_one_that_proved_quicker() {
     let world = World { published: PUBLISHED, both: true, ..plain() };
     for (once, mode) in [(true, CopyMode::Single), (false, CopyMode::Packets)] {
