@@ -5,13 +5,13 @@ use crate::facts::Readiness;
 /// How a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendPlan {
-    /// In one packet, beside its header: [`ShortPath::plan_fast`].
+    /// In one packet, beside its header: [`ShortPath::plan_fast`](crate::ShortPath::plan_fast).
     Inline,
     /// In packets, at once.
     Eager(Packets),
     /// The same, and the network takes the packets from where the message lies. The buffer is free when the network is done.
     EagerZeroCopy(Packets),
-    /// Into a receive that is published. Where that is gone, or never was, [`aside`] has the next plan.
+    /// Into a receive that is published. Where that is gone, or never was, [`aside`](crate::aside) has the next plan.
     Deliver(CopyMode),
     /// A request to send: the receiver gets the bytes from where they lie, invites the sender to put them, or wants packets.
     RndvGet(Unmatched),

@@ -46,6 +46,9 @@ const EXTRAS: [(&str, &str, &str); 7] = [
 /// The name of the table as a symbol. A change of anything in the table needs another number.
 pub const SYMBOL: &str = "tern_core_2";
 
+/// The functions of the core beside the table, for a library that has no memory left: one ends the job, one raises MPI_ERR_NO_MEM.
+pub const NO_MEMORY: [&str; 2] = ["tern_out_of_memory", "tern_no_memory"];
+
 /// The names of the table's functions, in its order, with parameters and result as Rust types.
 fn rows(tables: &Tables) -> Vec<(String, String, String)> {
     let mut rows = Vec::new();

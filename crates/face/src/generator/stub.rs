@@ -7,14 +7,8 @@ use std::process::Command;
 /// Makes the stand-in in `folder` and tells cargo to link with it, by the name `soname` and with what is beside it.
 pub fn link(folder: &Path, soname: &str) {
     let source = folder.join("core.c");
-    std::fs::write(
-        &source,
-        format!(
-            "char {}[1];\nvoid tern_out_of_memory(void) {{}}\nvoid tern_no_memory(void) {{}}\n",
-            tern_table::core::SYMBOL
-        ),
-    )
-    .expect("writing core.c");
+    let functions: String = tern_table::core::NO_MEMORY.map(|name| format!("void {name}(void) {{}}\n")).concat();
+    std::fs::write(&source, format!("char {}[1];\n{functions}", tern_table::core::SYMBOL)).expect("writing core.c");
     let library = folder.join("libmpi_abi.so.1");
     let mut command = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()));
     command.args(["-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1", "-o"]).arg(&library).arg(&source);
