@@ -302,12 +302,8 @@ counters! {
         POLICY_SEGMENTS = "policy_segments": Counter, "messages", Tuner;
         /// Times that the way of a message was that by which the last one of its receiver came.
         POLICY_MIRROR = "policy_mirror": Counter, "times", Tuner;
-        /// Receives that stayed unpublished since their sender has chosen packets before.
-        POLICY_LEAVE_CHOSEN = "policy_leave_chosen": Counter, "receives", Tuner;
-        /// Messages whose receiver was predicted, and not seen, to wait.
-        POLICY_PREDICT_READY = "policy_predict_ready": Counter, "messages", Tuner;
-        /// Receives that were published although they could be fetched, since the last one has got packets.
-        POLICY_PUBLISH_AGAIN = "policy_publish_again": Counter, "receives", Tuner;
+        /// Times that a receiver was looked for longer, or not looked at, since it was ready or waited the last times.
+        POLICY_EXPECT_READY = "policy_expect_ready": Counter, "times", Tuner;
         /// Calls that lent their buffers although they wait until these are free.
         POLICY_LEND = "policy_lend": Counter, "calls", Tuner;
         /// Long copies that were made by streaming stores.
@@ -320,12 +316,6 @@ counters! {
         POLICY_READ_IN_PLACE = "policy_read_in_place": Counter, "calls", Tuner;
         /// Broadcasts, gathers and scatters that went otherwise than costs said, by a region of the root's memory or not, as seen by their roots.
         POLICY_REGION = "policy_region": Counter, "calls", Tuner;
-        /// Messages that looked again for their receive, since the last one has found its.
-        POLICY_LOOK_AGAIN = "policy_look_again": Counter, "messages", Tuner;
-        /// Times that a receiver was looked at several times, since it has waited after the last message.
-        POLICY_AWAIT_WAITING = "policy_await_waiting": Counter, "times", Tuner;
-        /// Messages for whose receiver to wait for them was looked several times.
-        POLICY_AWAIT_READY = "policy_await_ready": Counter, "messages", Tuner;
         /// Times that a process looked whether another core has fewer processes.
         POLICY_SPREAD = "policy_spread": Counter, "times", Tuner;
         /// Yields that took so long that the next ones are left out.

@@ -150,7 +150,7 @@ pub enum Readiness {
     No,
     /// It was seen to.
     Seen,
-    /// It has done so many times in a row, and most likely does: the rule `predict-ready`.
+    /// It has done so many times in a row, and most likely does: the rule `expect-ready`.
     Predicted,
 }
 

@@ -100,11 +100,6 @@ impl Learned {
         self.ways[peer as usize].of(len)
     }
 
-    /// Whether the last message of about `len` bytes from `peer` has come in packets although it could have gone in one copy.
-    pub fn chooses_packets(&self, peer: u32, len: usize) -> bool {
-        len > 0 && self.way(peer, len) == Some(Way::ChosenPackets)
-    }
-
     /// Whether one copy is the way of a message that is about to be sent.
     pub fn one_copy(&mut self, message: &Message, now: impl FnOnce() -> u64) -> bool {
         self.copies.asks(message, now)
@@ -151,18 +146,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_that_chooses_packets_is_remembered_by_length() {
+    fn the_ways_of_a_peer_are_remembered_by_length() {
         let mut learned = Learned::new(1);
         learned.grow(2);
         learned.note_way(1, 0, Way::ChosenPackets);
-        assert!(!learned.chooses_packets(1, 0));
         learned.note_way(1, 5000, Way::ChosenPackets);
-        assert!(
-            learned.chooses_packets(1, 8000) && !learned.chooses_packets(1, 9000) && !learned.chooses_packets(0, 8000)
-        );
+        assert_eq!(learned.way(1, 8000), Some(Way::ChosenPackets));
+        assert_eq!((learned.way(1, 9000), learned.way(0, 8000)), (None, None));
         learned.note_way(1, 5000, Way::Once);
         assert_eq!(learned.way(1, 5000), Some(Way::Once));
-        assert!(!learned.chooses_packets(1, 5000));
     }
 
     #[test]

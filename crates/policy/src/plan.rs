@@ -55,7 +55,7 @@ pub enum Unmatched {
     Waits,
     /// The receiver keeps a copy: the program may count on the message to be buffered.
     Kept,
-    /// The same. The sender predicts that the receiver waits for it (the rule `predict-ready`), and notes whether it did.
+    /// The same. The sender predicts that the receiver waits for it (the rule `expect-ready`), and notes whether it did.
     KeptPredicted,
 }
 
@@ -100,7 +100,7 @@ pub enum Reason {
     Segments,
     /// The receiver was seen to wait for it.
     Ready,
-    /// The receiver most likely waits for it: the rule `predict-ready`.
+    /// The receiver most likely waits for it: the rule `expect-ready`.
     Predicted,
     /// Both processes send and then wait, or a call sends several messages: the receiver copies its own.
     Exchange,
@@ -126,7 +126,7 @@ impl Reason {
             Reason::Tried => "it has proved quicker in this program (rules copies, mirror)",
             Reason::Segments => "a region of segments has proved quicker in this program (rule segments)",
             Reason::Ready => "its receiver was seen to wait for it",
-            Reason::Predicted => "its receiver most likely waits for it (rule predict-ready)",
+            Reason::Predicted => "its receiver most likely waits for it (rule expect-ready)",
             Reason::Exchange => "its call waits for several messages, or both processes send and then wait",
             Reason::Waiting => "its receiver waits and takes packets as they come",
             Reason::Unmatched => "no receive was published, and it is short enough to go at once",

@@ -1,4 +1,4 @@
-//! Whether a peer that was seen to be ready several times is predicted to be: the rule `predict-ready`.
+//! Whether a peer that was seen to be ready several times is predicted to be: the rule `expect-ready`.
 
 use crate::streak::Streak;
 

@@ -33,8 +33,6 @@ pub struct RecvFacts {
     pub exchanges: bool,
     /// It most likely exchanges messages of any length and waits at once for them.
     pub exchanges_at_once: bool,
-    /// The last such message from that process came in packets that its sender had chosen.
-    pub packets_were_chosen: bool,
 }
 
 /// What is to be done next for a receive. Its outcome goes to [`RecvKnown`].
@@ -44,8 +42,6 @@ pub enum RecvStep {
     Speculate,
     /// Finds out whether its memory is shared: the kernel may have to be asked.
     Locate,
-    /// Asks whether it is the turn of this receive to be published, since an earlier one was left unpublished in vain: the rule `publish-again`.
-    PublishAgain,
 }
 
 /// What the steps of a receive have shown so far. `None`: nobody has asked.
@@ -55,8 +51,6 @@ pub struct RecvKnown {
     pub speculative: Option<Option<bool>>,
     /// Whether its memory is shared.
     pub shared: Option<bool>,
-    /// Whether it is the turn of this receive to be published.
-    pub again: Option<bool>,
 }
 
 /// What becomes of a receive.
@@ -157,21 +151,17 @@ fn fetches(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<bool> {
     if !facts.suits_fetching(false) {
         return Ok(false);
     }
-    let suits = match facts.speculative(known)? {
+    Ok(match facts.speculative(known)? {
         Some(sure) => !sure || facts.suits_fetching(true),
         // Whether its sender asks for that is found out on the messages themselves.
-        None if facts.suits_kernel() => return Ok(true),
-        None => facts.suits_packets(false),
-    };
-    Ok(suits && !known.again.ok_or(RecvStep::PublishAgain)?)
+        None => facts.suits_kernel() || facts.suits_packets(false),
+    })
 }
 
 /// Whether a receive by a call that does not wait had better stay unpublished, by what the program did the last times: waited for such at
 /// once, or exchanged.
 fn is_better_left(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<bool> {
-    // A caller that waits for it alone tells that it is ready, and is told then that packets were chosen.
-    let chosen = || !facts.alone && facts.packets_were_chosen && rules::LEAVE_CHOSEN.applies();
-    if facts.is_short() && (facts.exchanges || chosen()) {
+    if facts.is_short() && facts.exchanges {
         return Ok(true);
     }
     Ok(facts.at_once && suits_waiting(facts, known)? && rules::AT_ONCE.applies())
@@ -223,7 +213,6 @@ mod tests {
         alone: false,
         exchanges: false,
         exchanges_at_once: false,
-        packets_were_chosen: false,
     };
     const LONG: RecvFacts = RecvFacts { size: 100_000, ..FACTS };
 
@@ -235,7 +224,6 @@ mod tests {
         fetches: bool,
         kernel: bool,
         speculative: Option<bool>,
-        again: bool,
         shared: bool,
     }
 
@@ -256,7 +244,6 @@ mod tests {
                 match ask(&facts, &known) {
                     Err(RecvStep::Speculate) => known.speculative = Some(self.speculative),
                     Err(RecvStep::Locate) => known.shared = Some(self.shared),
-                    Err(RecvStep::PublishAgain) => known.again = Some(self.again),
                     Ok(plan) => return plan,
                 }
             }
@@ -310,19 +297,6 @@ mod tests {
     }
 
     #[test]
-    fn where_packets_were_chosen_they_come_without_a_claim() {
-        let shared = World { shared: true, ..World::default() };
-        let chosen = RecvFacts { packets_were_chosen: true, ..FACTS };
-        assert_eq!(plan(chosen, shared), RecvPlan::Await);
-        assert_eq!(
-            plan(RecvFacts { alone: true, ..chosen }, shared),
-            RecvPlan::Publish,
-            "who waits alone is told otherwise"
-        );
-        assert_eq!(plan(RecvFacts { size: LONG.size, ..chosen }, shared), RecvPlan::Publish);
-    }
-
-    #[test]
     fn a_call_that_waits_publishes_where_nothing_else_is_better() {
         let plan = |world: World| world.plan(FACTS, receive_waiting);
         assert_eq!(plan(World::default()), RecvPlan::Publish, "its sender helps");
@@ -333,7 +307,6 @@ mod tests {
         assert_eq!(plan(World { speculative: Some(true), ..private }), RecvPlan::Publish, "the kernel is not asked");
         let fetches = World { fetches: true, ..private };
         assert_eq!(plan(fetches), RecvPlan::Fetch);
-        assert_eq!(plan(World { again: true, ..fetches }), RecvPlan::Await, "the last one was left in vain");
         assert_eq!(plan(World { fetches: true, kernel: true, ..World::default() }), RecvPlan::Fetch);
     }
 
@@ -341,7 +314,6 @@ mod tests {
     fn what_is_left_is_fetched_or_awaited() {
         let fetches = World { packets: [true, false], fetches: true, ..World::default() };
         assert_eq!(fetches.plan(FACTS, receive_left), RecvPlan::Fetch);
-        assert_eq!(World { again: true, ..fetches }.plan(FACTS, receive_left), RecvPlan::Await);
         assert_eq!(World::default().plan(FACTS, receive_left), RecvPlan::Await);
     }
 

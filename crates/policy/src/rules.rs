@@ -97,12 +97,8 @@ rules! {
         "A long message of an irregular datatype with long blocks is a region of segments, which its receiver copies out of, where that has proved quicker.";
     MIRROR = Mirror, "mirror", POLICY_MIRROR, "adi: sends":
         "Of two processes that exchange messages the higher one sends as the lower one does, so that only one of them tries.";
-    LEAVE_CHOSEN = LeaveChosen, "leave-chosen", POLICY_LEAVE_CHOSEN, "adi: receives":
-        "A receive from a process that has chosen packets for the last such message stays unpublished.";
-    PREDICT_READY = PredictReady, "predict-ready", POLICY_PREDICT_READY, "adi: sends":
-        "A receiver that has waited for many messages in a row is not looked at before the next: the look takes a line from its cache.";
-    PUBLISH_AGAIN = PublishAgain, "publish-again", POLICY_PUBLISH_AGAIN, "adi: receives":
-        "After a receive that was left unpublished and got packets, the next ones are published, twice as many each time.";
+    EXPECT_READY = ExpectReady, "expect-ready", POLICY_EXPECT_READY, "adi: sends; shm: direct::deliver":
+        "A sender expects of a receiver what that did the last times: it looks a while for one about to be ready, and not at all for one that always is.";
     LEND = Lend, "lend", POLICY_LEND, "adi: sends",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "A call that waits until its buffer is free lends it to the network where that has proved quicker than a copy.";
@@ -117,12 +113,6 @@ rules! {
     REGION = Region, "region", POLICY_REGION, "coll: control lines",
         from "KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework (2013)":
         "Where the costs of one region of a root's memory and of copies through shared memory are close, the root tries both.";
-    LOOK_AGAIN = LookAgain, "look-again", POLICY_LOOK_AGAIN, "shm: direct::deliver":
-        "A message that finds no published receive looks again for a while, if the last one from here to there has found its receive.";
-    AWAIT_WAITING = AwaitWaiting, "await-waiting", POLICY_AWAIT_WAITING, "shm: direct::deliver":
-        "A sender looks up to 25 times whether the receiver of a published receive waits, if that one has waited after the last message.";
-    AWAIT_READY = AwaitReady, "await-ready", POLICY_AWAIT_READY, "shm: direct::deliver":
-        "A sender looks up to 50 times whether the receiver waits for its message to fetch it, unless such looks were in vain.";
     SPREAD = Spread, "spread", POLICY_SPREAD, "shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
     STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "mcm: waiting":

@@ -1,4 +1,4 @@
-//! How the last messages of a peer have come: the rules `mirror` and `leave-chosen`.
+//! How the last messages of a peer have come: the rule `mirror`.
 
 /// How a message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -56,8 +56,8 @@ mod tests {
 
     #[test]
     fn named_rules_are_off_and_others_on() {
-        let off = parse("-copies, -Predict-Ready").unwrap();
-        assert!(off.has(PolicyRule::Copies) && off.has(PolicyRule::PredictReady) && !off.has(PolicyRule::Mirror));
+        let off = parse("-copies, -Expect-Ready").unwrap();
+        assert!(off.has(PolicyRule::Copies) && off.has(PolicyRule::ExpectReady) && !off.has(PolicyRule::Mirror));
         assert_eq!(parse(""), Ok(OffRules::default()));
         let all = parse("-all").unwrap();
         assert!((0..PolicyRule::words().len()).all(|rule| all.0 >> rule & 1 == 1));

@@ -1,25 +1,13 @@
 //! Part of the engine: which peers wait for the next message, and for which of them this process waits with a ready-to-receive flag.
 
 use crate::Proc;
-use std::ops::RangeInclusive;
-use tern_policy::{Backoff, ReadyPredictor};
-
-/// Receives that are published after one whose message has come in packets: at first, and at most. Each time in a row it is twice
-/// as many.
-const PUBLISHED: RangeInclusive<u32> = 1..=64;
-
-/// Of one peer.
-#[derive(Clone, Copy, Debug, Default)]
-struct Peer {
-    predictor: ReadyPredictor,
-    /// Receives that are published before the next one is not.
-    published: Backoff,
-}
+use tern_policy::ReadyPredictor;
 
 /// What is known of peers that wait, and what this process has told them.
 #[derive(Debug, Default)]
 pub struct ReadyToReceive {
-    peers: Vec<Peer>,
+    /// Of each peer, whether it waits for the next message most likely.
+    peers: Vec<ReadyPredictor>,
     /// The sender that this process has told that it is ready: the receive under way is not published.
     told: Option<Proc>,
     /// The last send to a peer that was predicted to be ready, and the looks at everything before it.
@@ -27,10 +15,10 @@ pub struct ReadyToReceive {
 }
 
 impl ReadyToReceive {
-    fn peer(&mut self, peer: Proc) -> &mut Peer {
+    fn peer(&mut self, peer: Proc) -> &mut ReadyPredictor {
         let at = peer as usize;
         if self.peers.len() <= at {
-            self.peers.resize(at + 1, Peer::default());
+            self.peers.resize(at + 1, ReadyPredictor::default());
         }
         &mut self.peers[at]
     }
@@ -39,12 +27,12 @@ impl ReadyToReceive {
 
     /// Whether `to` was ready so often in a row that it most likely is.
     pub fn predicts(&mut self, to: Proc) -> bool {
-        self.peer(to).predictor.predicts()
+        self.peer(to).predicts()
     }
 
     /// A look has shown whether `to` is ready.
     pub fn see(&mut self, to: Proc, ready: bool) {
-        self.peer(to).predictor.see(ready);
+        self.peer(to).see(ready);
     }
 
     /// Send `request` has gone to a peer that was predicted to be ready, after so many `looks` at everything.
@@ -56,16 +44,11 @@ impl ReadyToReceive {
     pub fn judge(&mut self, from: Proc, request: u32, kept: bool, looks: u32) {
         if let Some((_, before)) = self.predicted.take_if(|&mut (predicted, _)| predicted == request) {
             let waited = !kept && ReadyPredictor::is_in_time(looks.wrapping_sub(before));
-            self.peer(from).predictor.judge(waited);
+            self.peer(from).judge(waited);
         }
     }
 
     // ---- the receiver
-
-    /// Whether another receive from `from` is to be published, since the last message for one that was not has come in packets. It is counted.
-    pub fn publishes_again(&mut self, from: Proc) -> bool {
-        !self.peer(from).published.is_due()
-    }
 
     /// `from` was told that this process is ready.
     pub fn tell(&mut self, from: Proc) {
@@ -78,15 +61,9 @@ impl ReadyToReceive {
         self.told.take()
     }
 
-    /// A message has come from `from`: `copied` by this process as it had told, or else in packets. True if `from` was told, and is to be told otherwise.
-    pub fn end(&mut self, from: Proc, copied: bool) -> bool {
-        let told = self.told.take_if(|told| *told == from).is_some();
-        match (told, copied) {
-            (true, true) => self.peer(from).published.paid(),
-            (true, false) => self.peer(from).published.in_vain(PUBLISHED),
-            (false, _) => {}
-        }
-        told
+    /// A message has come from `from`. True if `from` was told, and is to be told otherwise.
+    pub fn end(&mut self, from: Proc) -> bool {
+        self.told.take_if(|told| *told == from).is_some()
     }
 }
 
@@ -94,26 +71,12 @@ impl ReadyToReceive {
 mod tests {
     use super::*;
 
-    /// Receives from 2 that are published until one is not.
-    fn published(ready: &mut ReadyToReceive) -> usize {
-        (0..).find(|_| !ready.publishes_again(2)).expect("it comes")
-    }
-
     #[test]
-    fn who_was_told_in_vain_sees_more_receives_published() {
+    fn who_was_told_is_told_otherwise_once() {
         let mut ready = ReadyToReceive::default();
-        assert_eq!(published(&mut ready), 0);
-        for expected in [1, 2, 4] {
-            ready.tell(2);
-            assert!(!ready.end(1, false), "another was told");
-            assert!(ready.end(2, false) && !ready.end(2, false));
-            assert_eq!(published(&mut ready), expected);
-        }
         ready.tell(2);
-        assert!(ready.end(2, true));
-        ready.tell(2);
-        assert!(ready.end(2, false));
-        assert_eq!(published(&mut ready), 1, "it has paid in between");
+        assert!(!ready.end(1), "another was told");
+        assert!(ready.end(2) && !ready.end(2));
         ready.tell(2);
         assert_eq!((ready.take_told(), ready.take_told()), (Some(2), None));
     }

@@ -183,7 +183,7 @@ impl State {
                 self.absorb(request, payload, self.payload);
                 self.expect_rest(from, request);
                 if !preferred {
-                    self.end_awaited(from, false);
+                    self.end_awaited(from);
                 }
             }
             self.note_packets(from, size, preferred);

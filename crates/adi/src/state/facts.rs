@@ -183,7 +183,6 @@ impl<'a> Receiving<'a> {
             match next(&self.facts, &self.known) {
                 Err(RecvStep::Speculate) => self.known.speculative = Some(self.speculate()),
                 Err(RecvStep::Locate) => self.locate(),
-                Err(RecvStep::PublishAgain) => self.known.again = Some(self.state.publishes_again(self.from)),
                 Ok(plan) => return plan,
             }
         }
@@ -250,7 +249,6 @@ impl State {
             alone: false,
             exchanges: false,
             exchanges_at_once: false,
-            packets_were_chosen: false,
         }
     }
 
@@ -270,7 +268,6 @@ impl State {
                 && self.stream.is_flushed(),
             exchanges: habitual && len <= alone.eager_limit && self.exchanges_with(from, len),
             exchanges_at_once: at_once && len > alone.eager_limit && self.learned.habits.exchanges(),
-            packets_were_chosen: habitual && self.learned.chooses_packets(from, len),
             ..alone
         }
     }

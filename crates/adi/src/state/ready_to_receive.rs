@@ -29,7 +29,7 @@ impl State {
     /// that is fetched. `kept`: a receiver that does not wait, and comes to look, would keep the message. Its sender is held up no longer than
     /// until then, and predicts less.
     pub(super) fn readiness(&mut self, to: Proc, tuple: &Tuple, fetched: bool, kept: bool) -> Readiness {
-        if kept && fetched && self.ready.predicts(to) && rules::PREDICT_READY.applies() {
+        if kept && fetched && self.ready.predicts(to) && rules::EXPECT_READY.applies() {
             return Readiness::Predicted;
         }
         let ready = self.is_ready(to, tuple, fetched);
@@ -65,12 +65,6 @@ impl State {
         }
     }
 
-    /// See [`tern_policy::RecvStep::PublishAgain`].
-    pub(super) fn publishes_again(&mut self, from: Proc) -> bool {
-        // The default is not to publish the receive.
-        self.ready.publishes_again(from) && rules::PUBLISH_AGAIN.applies()
-    }
-
     /// The program waits for receive `request` alone: tells its sender, if the message may be fetched, until [`State::end_ready`].
     pub fn get_ready_for(&mut self, request: u32) {
         let Transfer { side: Side::Receive { place: Some(place), from, published, .. }, data, .. } =
@@ -91,9 +85,9 @@ impl State {
         }
     }
 
-    /// A long message from `from` has come, which this process has `copied` itself, or else in packets.
-    pub(super) fn end_awaited(&mut self, from: Proc, copied: bool) {
-        if self.ready.end(from, copied) {
+    /// A long message from `from` has come.
+    pub(super) fn end_awaited(&mut self, from: Proc) {
+        if self.ready.end(from) {
             self.direct().clear_ready_to_receive(from);
         }
     }

@@ -252,7 +252,7 @@ impl State {
     /// The receive has its bytes, and completes unless the sender has yet to say that they are the right ones.
     fn end_copied(&mut self, wanted: &Wanted) {
         let &Wanted { request, from, sender, bytes, .. } = wanted;
-        self.end_awaited(from, true);
+        self.end_awaited(from);
         if self.unconfirmed.awaits(from, sender, request, bytes) {
             return self.control(from, Packet::AtsUnconfirmed { sender });
         }

@@ -64,7 +64,6 @@ const STREAMS: &[&str] = &["stream", "stream_written", "overlap_recv", "pingpong
 const EXCHANGES: &[&str] = &["halo", "halo_written", "overlap_both", "overlap_both_written"];
 const COPIED: &[&str] = &["pingpong", "pingpong_written", "sendrecv_written", "halo_written", "stream_written"];
 const BOTH_WAYS: &[&str] = &["sendrecv_written", "sendrecv_off", "halo_written", "overlap_both_written"];
-const CHOSEN: &[&str] = &["overlap_both_written", "halo_written", "stream_written"];
 const PINGPONGS: &[&str] = &["pingpong", "pingpong_alloc", "pingpong_written"];
 const STORED: &[&str] = &["pingpong", "pingpong_off", "sendrecv_off", "put_stream"];
 const CONTESTED: &[&str] = &["pingpong", "pingpong_off", "stream"];
@@ -76,7 +75,6 @@ const ASKED: &[&str] = &["put_create", "get_create", "get_computing_create"];
 /// Rules that benchmarks of one machine show.
 pub const SUBJECTS: &[Subject] = &[
     subject("at-once", &[of(STREAMS, MIDDLE)], &[of(STREAMS, SHORT)], UNPUBLISHED),
-    subject("publish-again", &[of(STREAMS, MIDDLE)], &[of(STREAMS, SHORT)], UNPUBLISHED),
     subject("exchange", &[of(EXCHANGES, PUBLISHED)], &[of(EXCHANGES, SHORT)], UNPUBLISHED),
     subject(
         "look-ahead",
@@ -97,8 +95,12 @@ pub const SUBJECTS: &[Subject] = &[
         &[of(BOTH_WAYS, SHORT)],
         "messages of less than 8 KiB go in packets",
     ),
-    subject("leave-chosen", &[of(CHOSEN, MIDDLE)], &[of(CHOSEN, SHORT)], UNPUBLISHED),
-    subject("predict-ready", &[of(PINGPONGS, MIDDLE)], &[of(PINGPONGS, SHORT)], "no shorter message is fetched"),
+    subject(
+        "expect-ready",
+        &[of(PINGPONGS, MIDDLE), of(WAITED, PUBLISHED)],
+        &[of(PINGPONGS, SHORT), of(WAITED, SHORT)],
+        "no shorter message is fetched or published",
+    ),
     subject(
         "stores",
         &[of(STORED, 16 << 10..=u64::MAX)],
@@ -115,9 +117,6 @@ pub const SUBJECTS: &[Subject] = &[
         needs: Need::Demote,
         ..subject("demote", &[of(&["pingpong", "rate"], ALL)], &[of(&["put_stream"], ALL)], "puts are no packets")
     },
-    subject("look-again", &[of(WAITED, PUBLISHED)], &[of(WAITED, SHORT)], UNPUBLISHED),
-    subject("await-waiting", &[of(WAITED, PUBLISHED)], &[of(WAITED, SHORT)], UNPUBLISHED),
-    subject("await-ready", &[of(PINGPONGS, MIDDLE)], &[of(PINGPONGS, SHORT)], "no shorter message is fetched"),
     subject(
         "promote",
         &[of(PROMOTED, PUBLISHED)],

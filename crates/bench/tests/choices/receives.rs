@@ -30,7 +30,6 @@ impl Case {
                     known.speculative = Some(if self.dense { some(oracle) } else { None });
                 }
                 Err(RecvStep::Locate) => known.shared = Some(oracle.ask("locate", &["private", "shared"]) == 1),
-                Err(RecvStep::PublishAgain) => known.again = Some(oracle.is("publish again")),
                 Ok(plan) => return plan,
             }
         }
@@ -50,7 +49,6 @@ impl Case {
             alone: false,
             exchanges: false,
             exchanges_at_once: false,
-            packets_were_chosen: false,
         }
     }
 }
@@ -89,8 +87,7 @@ fn rows(trees: &mut Trees, text: &mut String, case: Case) {
                     let mut habit = |what| near && !call_waits && oracle.is(what);
                     let exchanges = habit("exchanges");
                     let exchanges_at_once = habit("exchanges at once");
-                    let packets_were_chosen = habit("packets were chosen");
-                    posted(&case, &RecvFacts { exchanges, exchanges_at_once, packets_were_chosen, ..facts }, oracle)
+                    posted(&case, &RecvFacts { exchanges, exchanges_at_once, ..facts }, oracle)
                 })
             };
             let named = [

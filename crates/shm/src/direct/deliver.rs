@@ -69,7 +69,7 @@ impl Shm {
     ) -> Option<(u32, Word)> {
         let mut found = posted.find(key, last);
         let hit = &self.direct.hits[peer as usize];
-        if found.is_none() && hit.get() && !self.is_crowded() && rules::LOOK_AGAIN.applies() {
+        if found.is_none() && hit.get() && !self.is_crowded() && rules::EXPECT_READY.applies() {
             for _ in 0..(len / LOOK).min(MOST_LOOKS) {
                 std::hint::spin_loop();
                 found = posted.find(key, last);
@@ -86,7 +86,7 @@ impl Shm {
     /// before may be about to. One that copies a message of its own takes a short one in passing.
     pub(super) fn has_time(&self, peer: u32, size: u64) -> bool {
         let process = self.segment.process(peer);
-        let several = self.direct.waits[peer as usize].get() && rules::AWAIT_WAITING.applies();
+        let several = self.direct.waits[peer as usize].get() && rules::EXPECT_READY.applies();
         let looks = if several { NEARLY } else { 1 };
         comes_true(looks, || match process.occupation() {
             Occupation::Waits => true,
@@ -98,7 +98,7 @@ impl Shm {
     /// [`tern_device::TupleQueue::is_ready_to_receive`]. A peer that answers is about to begin to wait.
     pub(super) fn becomes_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
         let (posted, ready) = (self.segment.posted(peer, self.me), &self.direct.ready[peer as usize]);
-        let several = ready.get().is_worth_waiting() && rules::AWAIT_READY.applies();
+        let several = ready.get().is_worth_waiting() && rules::EXPECT_READY.applies();
         let looks = if several { SOON } else { 1 };
         let seen = comes_true(looks, || posted.is_ready(key, sent));
         ready.set(ready.get().after(seen));
