@@ -17,18 +17,23 @@ takes longer and is exact. Run it while the machine is quiet, on the cores of th
 
   tern-tune [options]
 
-  --rounds N      measure N times and take medians [20]
+  --rounds N      measure N times and take medians [20], which takes 3 seconds a round at most
   --output FILE   write to this file instead, for TERN_COSTS=FILE
   --show          measure nothing: show what is known
   --explain       show also what Tern chooses for each size, and why; and from which size on one
-                  copy is better than two, beside what rules by the sizes of the caches give
+                  copy is better than two, beside what rules by the sizes of the caches give.
+                  It shows what is known, as --show does, and measures only with --rounds
   --version       version of Tern
   --help          this
 ";
 
+/// How often to measure where nothing else is asked for.
+const ROUNDS: u32 = 20;
+
 /// What the command line asks for.
+#[derive(Default)]
 struct Options {
-    rounds: u32,
+    rounds: Option<u32>,
     output: Option<PathBuf>,
     show: bool,
     explain: bool,
@@ -57,14 +62,14 @@ fn print(text: &str) -> i32 {
 
 /// `None` if the question was answered already.
 fn options(mut args: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
-    let mut options = Options { rounds: 20, output: None, show: false, explain: false };
+    let mut options = Options::default();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
         match arg.as_str() {
             "--rounds" => {
                 let text = value()?;
                 let rounds = text.parse().ok().filter(|rounds| (1..=10_000).contains(rounds));
-                options.rounds = rounds.ok_or(format!("{text} is not between 1 and 10000"))?;
+                options.rounds = Some(rounds.ok_or(format!("{text} is not between 1 and 10000"))?);
             }
             "--output" => options.output = Some(value()?.into()),
             "--show" => options.show = true,
@@ -83,17 +88,25 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Option<Options>, St
     Ok(Some(options))
 }
 
+impl Options {
+    /// How often to measure; `None` to show what is known.
+    fn measures(&self) -> Option<u32> {
+        let rounds = if self.explain { self.rounds } else { self.rounds.or(Some(ROUNDS)) };
+        rounds.filter(|_| !self.show)
+    }
+}
+
 /// What is to be printed.
 fn run(options: &Options) -> Result<String, String> {
     let cores = tern_node::affinity();
     let machine = Machine::new(&cores);
     let mut text = format!("{machine}\n");
-    let costs = match options.show {
-        true => {
+    let costs = match options.measures() {
+        None => {
             let stored = store::directory().map(|directory| directory.join(machine.file()));
             show(options.output.clone().or(stored), &mut text)?
         }
-        false => measure(&machine, &cores, options.rounds, options.output.as_deref(), &mut text)?,
+        Some(rounds) => measure(&machine, &cores, rounds, options.output.as_deref(), &mut text)?,
     };
     let costs = Rc::new(costs);
     let placements = tern_tune::placements(&cores);
@@ -226,5 +239,23 @@ fn facts(placement: Placement) -> Facts {
         single_copy: SingleCopy::default(),
         members: tern_node::usable_cores() as u64,
         cores: tern_node::usable_cores() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measures(args: &[&str]) -> Option<u32> {
+        options(args.iter().map(|arg| arg.to_string())).unwrap().unwrap().measures()
+    }
+
+    #[test]
+    fn what_is_known_is_explained_without_measuring() {
+        assert_eq!(measures(&[]), Some(ROUNDS));
+        assert_eq!(measures(&["--explain"]), None);
+        assert_eq!(measures(&["--explain", "--rounds", "3"]), Some(3), "it was asked for");
+        assert_eq!(measures(&["--show", "--rounds", "3"]), None);
+        assert_eq!(measures(&["--rounds", "3"]), Some(3));
     }
 }
