@@ -215,8 +215,13 @@ fn receive(device: &dyn Channel, inbox: &mut Inbox) -> Packet {
 /// Waits until the device takes a packet, with nothing under way. Shared memory does at once; over a network the word that
 /// there is room takes a while.
 fn send_at_last(device: &dyn Channel, to: u32, header: &Header, payload: &[u8]) -> usize {
+    taken_at_last(device, || device.copy_and_send(to, header, Payload::Bytes(payload)))
+}
+
+/// The same for any way to send: `send` gives the bytes that were taken, or `None` while there is no room.
+fn taken_at_last(device: &dyn Channel, mut send: impl FnMut() -> Option<usize>) -> usize {
     for _ in patience() {
-        if let Some(taken) = device.copy_and_send(to, header, Payload::Bytes(payload)) {
+        if let Some(taken) = send() {
             return taken;
         }
         assert!(!device.abilities().lines, "shared memory has room as soon as it is made");
