@@ -17,8 +17,8 @@ takes longer and is exact. Run it while the machine is quiet, on the cores of th
 
   tern-tune [options]
 
-  --rounds N      measure N times and take medians [20], which takes 3 seconds a round at most
-  --output FILE   write to this file instead, for TERN_COSTS=FILE
+  --rounds N      measure N times and take medians [20]; a round takes about 3 seconds
+  --output FILE   write to this file instead, for TERN_COSTS=FILE; read it where nothing is measured
   --show          measure nothing: show what is known
   --explain       show also what Tern chooses for each size, and why; and from which size on one
                   copy is better than two, beside what rules by the sizes of the caches give.
