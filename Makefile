@@ -8,33 +8,49 @@ CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # What `demo`, `test` and `bench` install into and run from.
 LOCAL := $(CURDIR)/target/prefix
+BUILT := $(TARGET)/release
 
-.PHONY: help build install local demo test check-deep check-sources check-suites kmod bench setup clean
+# The architecture of what is built, as rustc and uname call it: aarch64, x86_64, riscv64. For another one than this machine's the compiler is
+# GNU's of that name (Debian: gcc-aarch64-linux-gnu), and qemu-user runs the programs that write their own manual pages.
+# Of the command line alone: who builds kernels has a variable of that name, with other words.
+ifneq ($(origin ARCH),command line)
+ARCH := $(shell uname -m)
+endif
+unexport ARCH
+ifneq ($(ARCH),$(shell uname -m))
+include scripts/cross.mk
+endif
+
+.PHONY: help build install local demo test check-deep check-arm64 check-no-avx check-sources check-suites kmod bench book setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
 	@echo 'make install PREFIX=/usr/local [DESTDIR=]'
+	@echo '     ARCH=aarch64            for another architecture than this machine'"'"'s: build, install, local, deb, wheel'
 	@echo 'make demo                    builds, installs into target/prefix, runs real MPI programs'
 	@echo 'make test                    every test'
 	@echo 'make check-deep              tests that take longer than make test may'
+	@echo 'make check-arm64             builds for arm64 and tests that by qemu-user; half an hour and more'
+	@echo 'make check-no-avx            C programs on an x86-64 without AVX, by qemu-user'
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
 	@echo 'make check-suites SUITES=... test suites of others that you have built: scripts/suites.sh'
 	@echo 'make kmod                    the kernel module, in target/kmod; KDIR=/lib/modules/VERSION/build'
 	@echo 'make bench                   Tern beside the other MPI libraries'
+	@echo 'make book                    the pages of docs/ as a book in target/book; needs mdbook'
 	@echo 'make wheel                   a wheel for Python, in dist/'
 	@echo 'make deb                     a Debian package, in dist/'
 	@echo 'make setup                   installs missing system packages'
 
 build:
-	$(CARGO) build --release --workspace
+	$(CARGO) build --release --workspace $(CROSS)
 
 install: build
-	scripts/install.sh $(TARGET)/release $(PREFIX) $(DESTDIR)
+	scripts/install.sh $(BUILT) $(PREFIX) $(DESTDIR)
 
 local:
 	scripts/setup.sh
 	$(MAKE) build
-	scripts/install.sh $(TARGET)/release $(LOCAL)
+	scripts/install.sh $(BUILT) $(LOCAL)
 
 demo: local
 	demo/run.sh $(LOCAL)
@@ -51,6 +67,14 @@ check-deep: local
 	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)
 	tests/kmod-checked.sh
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3
+
+# What is built for arm64, by an emulator of its processors: PARTS="crates programs pages fortran" for some of that.
+check-arm64:
+	scripts/emulated.sh arm64 $(PARTS)
+
+# The same programs on an x86-64 that has no AVX.
+check-no-avx: local
+	scripts/emulated.sh x86 $(LOCAL)
 
 # Programs in Fortran, built from source; NAMES="scalapack petsc" for some of them.
 check-sources: local
@@ -69,12 +93,16 @@ kmod:
 bench: local
 	scripts/bench.sh $(LOCAL)
 
+book:
+	@if command -v mdbook > /dev/null; then mdbook build; \
+	else echo 'book: mdbook is missing: cargo install mdbook' >&2; exit 1; fi
+
 wheel:
 	scripts/wheel.sh
 
 deb: build
 	rm -rf target/deb
-	scripts/install.sh $(TARGET)/release $(CURDIR)/target/deb
+	scripts/install.sh $(BUILT) $(CURDIR)/target/deb
 	scripts/deb.sh target/deb dist
 
 setup:

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 OR MIT
  *
  * Programs compiled with this header run on every library of the standard ABI (libmpi_abi.so.1).
- * Made from crates/table/tables; change it there, then run
+ * Made from crates/interface/table/tables; change it there, then run
  * `UPDATE=1 cargo test -p tern-abi --test generated`.
  */
 #ifndef MPI_H_ABI

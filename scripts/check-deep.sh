@@ -9,7 +9,7 @@ prefix=$(cd "$1" && pwd)
 seconds=${2:-600}
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 
 # random NAME LENGTH ARGUMENT...: a program that draws what it does, with one seed after the other; with these arguments of mpiexec.
 random() {
@@ -41,9 +41,24 @@ random rma_random 100 -n 3
 random rma_random 100 -n 3 -x TERN_PROMOTE=off
 random rma_random 100 -n 3 -x TERN_MECHANISM=mapped -x TERN_PROMOTE=always
 random rma_random 100 -n 3 -x TERN_MECHANISM=pipe
+random rma_random 100 -n 3 -x TERN_MECHANISM=cma
+if [ -e /dev/tern ]; then
+    random rma_random 100 -n 3 -x TERN_MECHANISM=module
+else
+    skipped=$((skipped + 1))
+    echo "SKIP rma_random with TERN_MECHANISM=module: there is no /dev/tern, the device of the kernel module"
+fi
 random rma_random 100 -n 3 --nodes 2
 random rma_random 100 -n 3 --nodes 2 -x TERN_NETWORK=tcp
-echo "$passed passed, $failed failed, 0 skipped"
+if "$prefix/bin/tern-info" networks | grep -q "tcp;ofi_rxm"; then
+    # The interface that libfabric would take may be one of another test's, which goes with it.
+    random rma_random 100 -n 3 --nodes 2 -x TERN_NETWORK=ofi -x "TERN_OFI_PROVIDER=tcp;ofi_rxm" -x TERN_INTERFACE=lo
+else
+    skipped=$((skipped + 1))
+    echo "SKIP rma_random with TERN_NETWORK=ofi: libfabric is not there, or without tcp;ofi_rxm"
+fi
+random rma_random 100 -n 3 --nodes 2 -x TERN_NETWORK=software -x TERN_VERBS_TRANSPORT=xrc
+echo "$passed passed, $failed failed, $skipped skipped"
 
 # All C programs, compiled with the headers of other MPI libraries.
 "$here/tests/faces-test.sh" "$prefix" all || failed=$((failed + 1))
@@ -52,7 +67,16 @@ echo "$passed passed, $failed failed, 0 skipped"
 TERN_TEST_MECHANISMS=all "$here/tests/mechanisms-test.sh" "$prefix" || failed=$((failed + 1))
 TERN_TEST_STRANGERS=all "$here/tests/strangers-test.sh" "$prefix" || failed=$((failed + 1))
 
-# mpi4py's suite on its published wheel.
+# Right programs under TERN_CHECK.
+TERN_TEST_CHECKED=all "$here/tests/checked-test.sh" "$prefix" || failed=$((failed + 1))
+
+# Fortran, and MPI at the end of a program, by each way that bytes can move.
+for test in fortran ends; do
+    TERN_TEST_MECHANISMS=all "$here/tests/$test-test.sh" "$prefix" || failed=$((failed + 1))
+done
+
+# mpi4py's suite, compiled here, at the numbers of ranks that `make test` leaves out; then on its published wheel.
+"$here/tests/mpi4py.sh" "$prefix" 2 4 || failed=$((failed + 1))
 for abi in mpich openmpi; do
     MPI4PY_WHEEL=1 MPI4PY_MPIABI=$abi "$here/tests/mpi4py.sh" "$prefix" 1 2 4 || failed=$((failed + 1))
 done

@@ -11,8 +11,14 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX OUT"}" && pwd)
 out=${2:?"usage: $0 PREFIX OUT"}
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
-arch=$(dpkg --print-architecture)
-triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2> /dev/null || echo "$(uname -m)-linux-gnu")
+# Of what is installed: the architecture that its programs say, as Debian calls it.
+machine=$("$root/scripts/machine.sh" "$prefix/bin/mpiexec")
+case $machine in
+    x86_64) arch=amd64 ;;
+    aarch64) arch=arm64 ;;
+    *) arch=$machine ;;
+esac
+triplet=$machine-linux-gnu
 home=/usr/lib/$triplet/tern
 
 mkdir -p "$out"
@@ -33,7 +39,7 @@ mkdir "$stage$home/share"
 rm -f "$stage$home/bin/tern-bench"
 find "$stage$home/bin" "$stage$home/lib" -type f | while read -r file; do
     if [ "$(head -c 4 "$file" | tail -c 3)" = ELF ]; then
-        strip --strip-unneeded "$file"
+        "$root/scripts/strip.sh" "$file" "$file"
     fi
 done
 chmod 644 "$stage$home"/lib/*.so.*

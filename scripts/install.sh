@@ -3,6 +3,7 @@
 # Usage: scripts/install.sh BUILT PREFIX [DESTDIR]
 #   BUILT    cargo's output folder, such as target/release
 #   DESTDIR  put in front of PREFIX, for packages
+# EMULATOR: a command that runs programs of another architecture, where they are of one; some write files about themselves.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -23,6 +24,7 @@ put() {
 put 755 "$built/libmpi_abi.so" "$to/lib/libmpi_abi.so.1"
 ln -sfn libmpi_abi.so.1 "$to/lib/libmpi_abi.so"
 put 644 "$root/include/mpi.h" "$to/include/mpi.h"
+put 644 "$root/include/mpi-ext.h" "$to/include/mpi-ext.h"
 
 # The faces of other binary interfaces, by the names that programs look for.
 if [ -e "$built/libtern_mpich.so" ]; then
@@ -42,7 +44,7 @@ fi
 
 # Copies between processes, for programs and libraries without Tern's MPI.
 if [ -e "$built/libtern_region_c.so" ]; then
-    region=$root/crates/region-c
+    region=$root/crates/devices/region-c
     put 755 "$built/libtern_region_c.so" "$to/lib/libtern_region.so.1"
     ln -sfn libtern_region.so.1 "$to/lib/libtern_region.so"
     put 644 "$region/include/tern_region.h" "$to/include/tern_region.h"
@@ -82,7 +84,7 @@ fi
 if [ -e "$built/libmpifort_abi.so" ]; then
     put 755 "$built/libmpifort_abi.so" "$to/lib/libmpifort_abi.so.1"
     ln -sfn libmpifort_abi.so.1 "$to/lib/libmpifort_abi.so"
-    "$built/tern-fortran-sources" "$to/share/tern/fortran"
+    ${EMULATOR:-} "$built/tern-fortran-sources" "$to/share/tern/fortran"
     put 644 "$to/share/tern/fortran/mpif.h" "$to/include/mpif.h"
     rm "$to/share/tern/fortran/mpif.h"
     put 644 "$root/wrappers/modules.sh" "$to/share/tern/fortran/modules.sh"
@@ -94,10 +96,14 @@ if [ -e "$built/libmpifort_abi.so" ]; then
         ln -sfn mpifort "$to/bin/$name"
     done
     sed "s/@VERSION@/$version/" "$root/wrappers/mpifort_abi.pc.in" > "$to/lib/pkgconfig/mpifort_abi.pc"
+    sed 's/^Name: .*/Name: ompi-fort/' "$to/lib/pkgconfig/mpifort_abi.pc" > "$to/lib/pkgconfig/ompi-fort.pc"
 fi
 
 sed "s/@VERSION@/$version/" "$root/wrappers/mpi_abi.pc.in" > "$to/lib/pkgconfig/mpi_abi.pc"
-sed 's/^Name: .*/Name: tern/' "$to/lib/pkgconfig/mpi_abi.pc" > "$to/lib/pkgconfig/tern.pc"
+# The last two are names of Open MPI's: Meson before 1.6 looks for them before it looks for mpicc.
+for name in tern ompi-c ompi-cxx; do
+    sed "s/^Name: .*/Name: $name/" "$to/lib/pkgconfig/mpi_abi.pc" > "$to/lib/pkgconfig/$name.pc"
+done
 for file in README.md LICENSE-APACHE LICENSE-MIT; do
     if [ -e "$root/$file" ]; then
         put 644 "$root/$file" "$to/share/doc/tern/$file"

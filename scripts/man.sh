@@ -3,6 +3,7 @@
 # Usage: scripts/man.sh BUILT PREFIX
 #   BUILT    cargo's output folder, such as target/release
 #   PREFIX   an installed Tern, whose programs tell how they are used; the pages go into share there
+# EMULATOR: as for scripts/install.sh.
 set -eu
 
 built=${1:?"usage: $0 BUILT PREFIX"}
@@ -10,15 +11,23 @@ prefix=${2:?"usage: $0 BUILT PREFIX"}
 man=$prefix/share/man
 mkdir -p "$man/man1" "$man/man3"
 
-"$built/tern-man" functions "$man/man3"
+# The program of this name; what is a script needs no emulator.
+run() {
+    case $1 in
+        */mpicc | */mpifort) "$@" ;;
+        *) ${EMULATOR:-} "$@" ;;
+    esac
+}
+
+run "$built/tern-man" functions "$man/man3"
 
 # page NAME SUMMARY HELP...: a page of what the program prints; other names of the program lead to it.
 page() {
     name=$1 summary=$2
     shift 2
     [ -x "$prefix/bin/$name" ] || return 0
-    "$prefix/bin/$name" "$@" > "$man/help"
-    "$built/tern-man" program "$name" "$summary" < "$man/help" > "$man/man1/$name.1"
+    run "$prefix/bin/$name" "$@" > "$man/help"
+    run "$built/tern-man" program "$name" "$summary" < "$man/help" > "$man/man1/$name.1"
     rm "$man/help"
 }
 other() {
@@ -42,5 +51,5 @@ page tern-bench "compares Tern with other MPI libraries" --help
 completions=$prefix/share/bash-completion/completions
 mkdir -p "$completions"
 for name in mpiexec mpirun; do
-    "$prefix/bin/mpiexec" --help | "$built/tern-man" completion $name > "$completions/$name"
+    run "$prefix/bin/mpiexec" --help | run "$built/tern-man" completion $name > "$completions/$name"
 done

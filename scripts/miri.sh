@@ -46,7 +46,7 @@ under_miri() {
     while read -r name why; do
         [ -n "$name" ] || continue
         # A name that nobody has leaves nothing out, and would be told all the same.
-        if ! grep -rqE "(fn|mod) ${name##*::}\b" "crates/$crate/src"; then
+        if ! grep -rqE "(fn|mod) ${name##*::}\b" "$(find crates -path "*/$crate/src")"; then
             echo "FAIL $crate: there is no test $name to leave out"
             failed=$((failed + 1))
         fi

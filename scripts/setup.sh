@@ -48,6 +48,8 @@ if [ "${1:-}" = test ]; then
     [ "$(uname -m)" != x86_64 ] || "$(dirname "$0")/kernel-headers.sh" > /dev/null || wanted="$wanted linux-headers-amd64"
     # Networks by libfabric; its header is what declarations are compared with.
     want fi_info "libfabric1 libfabric-dev libfabric-bin"
+    # A debugger that starts a job.
+    want gdb gdb
     # Fortran programs; a compiler of another name serves too.
     command -v gfortran-12 > /dev/null 2>&1 || want gfortran gfortran
 fi

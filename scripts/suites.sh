@@ -13,6 +13,7 @@
 #   said EXPRESSION          the output of a test that passes has a line like this; without it the exit code alone decides
 #   never EXPRESSION         the output of a test that passes has no line like this
 #   each RANKS               every program of the folder that has no line of its own is a test
+#   built ENDING...          every source of the folder with one of these endings is a test, which has passed if its program, SOURCE.out, is there
 #   ranks PATTERN RANKS      as many for these of them
 #   run PROGRAM RANKS [ARGUMENTS]    where @ is the folder
 #   own PATTERN REASON       these programs fail by their own fault, and are run all the same; to hang or to be killed is still unexpected
@@ -30,8 +31,11 @@ unset LD_LIBRARY_PATH
 # value WORD: the values of the last line of the list that begins with WORD.
 value() { sed -n "s/^$1 //p" "$list" | tail -n 1; }
 
-# tests_of FOLDER: lines PROGRAM RANKS [ARGUMENTS], those of the list and then the other programs of the folder.
+# tests_of FOLDER: lines PROGRAM RANKS [ARGUMENTS], those of the list and then the other programs of the folder; or SOURCE built, for what is not run.
 tests_of() {
+    for ending in $(value built); do
+        (cd "$1" && find . -name "*.$ending" | sed 's#^\./##; s#$# built#' | sort)
+    done
     sed -n 's/^run //p' "$list" | sed "s#@#$1#g"
     ranks=$(value each)
     [ -n "$ranks" ] || return 0
@@ -90,6 +94,19 @@ one() {
     fi
 }
 
+# built SUITE FOLDER SOURCE: tells whether the program of a source was built.
+built() {
+    why=$(reason own "$3")
+    if [ -x "$2/$3.out" ]; then
+        ok "$1 $3${why:+ (the list says that it fails)}"
+    elif [ -n "$why" ]; then
+        own=$((own + 1))
+        echo "own  $1 $3: $why"
+    else
+        fail "$1 $3" "it was not built"
+    fi
+}
+
 # suite NAME FOLDER
 suite() {
     list=$root/scripts/suites/$1.list
@@ -100,8 +117,12 @@ suite() {
     while read -r program ranks arguments <&3; do
         # shellcheck disable=SC2254
         case $program in ${TERN_TEST_ONLY:-*}) ;; *) continue ;; esac
-        # shellcheck disable=SC2086
-        one "$1" "$folder" "$program" "$ranks" $arguments
+        if [ "$ranks" = built ]; then
+            built "$1" "$folder" "$program"
+        else
+            # shellcheck disable=SC2086
+            one "$1" "$folder" "$program" "$ranks" $arguments
+        fi
     done 3< "$place/tests"
     echo "$1 $before $passed $own $failed $skipped" |
         awk '{ printf "%-28s %6d %9d %10d %7d\n", $1, $6 - $2, $7 - $3, $8 - $4, $9 - $5 }' >> "$place/table"

@@ -3,7 +3,7 @@
 # mpi4py's own suite. Goes on after a failure. At the end it says where the time went, beside the run before (target/test-times keeps
 # that), and what failed, and in its last line how much there was: `N passed, N failed, N skipped`.
 # Usage: scripts/test.sh PREFIX
-#   TERN_TEST_RANKS   numbers of ranks for mpi4py's suite [1 2 4]
+#   TERN_TEST_RANKS   numbers of ranks for mpi4py's suite [1 3; `make check-deep` has 2 and 4]
 #   TERN_TEST_LIMIT   seconds after which a part is stopped and has failed [none]
 set -eu
 
@@ -132,23 +132,27 @@ set -m
     beside "documentation" env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
         cargo doc --workspace --no-deps --document-private-items
     beside "compilation of the crates' tests" "${crates[@]}" --no-run
+    beside "tests of the crates" "${crates[@]}"
     beside "model checker" scripts/loom.sh
 } < /dev/null &
 compiler=$!
 set +m
 part "C programs" tests/run.sh "$prefix"
 # shellcheck disable=SC2086
-part "mpi4py" tests/mpi4py.sh "$prefix" ${TERN_TEST_RANKS:-1 2 4}
-# Two take programs from cargo, which lets nobody in while it compiles. The one that measures is last.
+part "mpi4py" tests/mpi4py.sh "$prefix" ${TERN_TEST_RANKS:-1 3}
+# Those that mostly wait are first, so that the processors are not idle meanwhile. Two take programs from cargo, which lets nobody in
+# while it compiles: they are late. The one that measures is last, and alone.
+waits="unreachable strangers ends hosts network"
+late="kmod virtual"
+for test in $waits; do part "$test-test.sh" "tests/$test-test.sh" "$prefix"; done
 for test in tests/*-test.sh; do
-    case ${test##*/} in
-    kmod-test.sh | virtual-test.sh | figures-test.sh) ;;
-    *) part "${test##*/}" "$test" "$prefix" ;;
+    name=${test##*/}
+    case " $waits $late figures " in
+    *" ${name%-test.sh} "*) ;;
+    *) part "$name" "$test" "$prefix" ;;
     esac
 done
-part kmod-test.sh tests/kmod-test.sh "$prefix"
-part virtual-test.sh tests/virtual-test.sh "$prefix"
-tell "lints" "documentation" "compilation of the crates' tests" "model checker"
-part "tests of the crates" "${crates[@]}"
+for test in $late; do part "$test-test.sh" "tests/$test-test.sh" "$prefix"; done
+tell "lints" "documentation" "compilation of the crates' tests" "tests of the crates" "model checker"
 part figures-test.sh tests/figures-test.sh "$prefix"
 name=

@@ -13,9 +13,7 @@ that leads the linker to the library. The tag names the oldest C library that al
 import base64
 import hashlib
 import os
-import platform
 import re
-import shutil
 import stat
 import subprocess
 import sys
@@ -52,14 +50,24 @@ def files(prefix):
             yield name, stripped(path), program
 
 
+def machine(path):
+    """The architecture that a program is for."""
+    run = subprocess.run([ROOT / "scripts/machine.sh", path], check=True, stdout=subprocess.PIPE, text=True)
+    return run.stdout.strip()
+
+
 def stripped(path):
     """The bytes of a file; of a program or library without what only debuggers read, if strip is there."""
     data = path.read_bytes()
-    if not data.startswith(b"\x7fELF") or not shutil.which("strip"):
+    if not data.startswith(b"\x7fELF"):
         return data
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "stripped"
-        subprocess.run(["strip", "--strip-unneeded", "-o", out, path], check=True)
+        run = subprocess.run([ROOT / "scripts/strip.sh", path, out], stderr=subprocess.PIPE, text=True)
+        if run.returncode == 127:
+            return data
+        if run.returncode:
+            sys.exit(f"{path} cannot be stripped: {run.stderr}")
         return out.read_bytes()
 
 
@@ -100,7 +108,7 @@ def main():
     found = list(files(prefix))
     if not any(file == "lib/libmpi_abi.so.1" for file, _, _ in found):
         sys.exit(f"{prefix} has no lib/libmpi_abi.so.1")
-    tag = f"py3-none-manylinux_2_{needed(data for _, data, _ in found)}_{platform.machine()}"
+    tag = f"py3-none-manylinux_2_{needed(data for _, data, _ in found)}_{machine(prefix / 'bin/mpiexec')}"
     info = f"{name}-{number}.dist-info"
     contents = [(f"{name}-{number}.data/data/{file}", data, program) for file, data, program in found]
     contents += [(f"{info}/licenses/{file}", (ROOT / file).read_bytes(), False) for file in ("LICENSE-APACHE", "LICENSE-MIT")]

@@ -9,7 +9,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 make_place
 
 "$prefix/bin/mpicc" -Wall -o "$place/mistakes" "$here/debug/mistakes.c"
-"$prefix/bin/mpicc" -Wall -o "$place/misuse" "$here/debug/misuse.c"
+"$prefix/bin/mpicc" -Wall -pthread -o "$place/misuse" "$here/debug/misuse.c"
 "$prefix/bin/mpicc" -Wall -o "$place/further" "$here/debug/further.c"
 
 # run CHECK WAY [return]: what the job says, and its exit code at the end.
@@ -80,6 +80,7 @@ LINES
 run on root
 expect 'two roots' << 'LINES'
 rank 0 calls MPI_Bcast with root 0, but rank 1 calls MPI_Bcast with root 1
+What to try: give the same root
 MPI_ERR_ROOT
 LINES
 
@@ -199,7 +200,7 @@ alone() {
 LINES
     done
 }
-alone right no_race
+alone right no_race own_lock pair_fetched tool_thread
 
 program=further
 finds put_after_complete 'a put behind MPI_Win_complete' \

@@ -75,9 +75,41 @@ while read -r line; do
 done << 'LINES'
 ^tern: ways that were taken by 3 processes (TERN_EXPLAIN=used)$
 ^MPI_Bcast, 3 processes.*:$
-< 128 KiB  *15 x  .*, since
+< 128 KiB  *[0-9]* x  .*, since
+^receive, .*:$
+< 32 KiB  *1 x  left unpublished, since it has a wildcard (by default)$
+< 32 KiB  *1 x  published later, if it still waits then, since an older receive that is not published could take its message (by default)$
 ^send, .*:$
-< 512 B  *1 x  packets at once, since it is too short for another way$
+< 512 B  *1 x  packets at once, since it is too short for another way (by default)$
 LINES
+# Each row of these operations names who has made the choice: a rule, the costs with a mechanism, a setting, or nobody.
+makers() {
+    awk '/^[A-Za-z]/ { on = /^(send|receive|put|get|accumulate|MPI_)/ }
+        on && / x  / && !/ \((rule [a-z-]+|by costs: [a-z ]+|nearest way: [a-z ]+|TERN_[A-Z_a-z ]+|by default)\)$/ { print "nobody is named: " $0 }' "$1"
+}
+unnamed=$(makers "$evidence")
+[ -z "$unnamed" ] || wrong=$unnamed
+# Five at each of three processes, whatever their reasons are.
+broadcasts=$(awk '/^[A-Za-z]/ { on = /^MPI_Bcast,/ } on && /< 128 KiB / { sum += $4 } END { print sum + 0 }' "$evidence")
+[ "$broadcasts" = 15 ] || wrong="$broadcasts broadcasts in place of 15"
 if [ -z "$wrong" ]; then ok "the ways that were taken are told"; else fail "the ways that were taken are told" "$wrong"; fi
+
+echo "-- how one-sided accesses were made, and why"
+TERN_TEST_STEP=compile "$here/run.sh" "$prefix" env_used_rma
+wrong=
+TERN_EXPLAIN=used TERN_COSTS=default "$prefix/bin/mpiexec" -n 2 "$TERN_TEST_DIR/env_used_rma" > "$evidence" 2>&1 ||
+    wrong="exit code $?"
+while read -r line; do
+    grep -q -e "$line" "$evidence" || wrong="no line matches: $line"
+done << 'LINES'
+^put, .*:$
+< 16 B  *3 x  loads and stores, since the memory is mapped here (nearest way: mapped)$
+< 8 KiB  *1 x  loads and stores, since the memory is mapped here (nearest way: mapped)$
+^get, to itself:$
+^accumulate, .*:$
+< 64 B  *1 x  combined where it is mapped, since
+LINES
+unnamed=$(makers "$evidence")
+[ -z "$unnamed" ] || wrong=$unnamed
+if [ -z "$wrong" ]; then ok "the ways of accesses are told"; else fail "the ways of accesses are told" "$wrong"; fi
 sums

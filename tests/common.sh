@@ -1,5 +1,7 @@
 # Read by the test scripts: how a test is told, and how many have passed, failed and been left out.
 passed=0 failed=0 skipped=0
+# What whoever runs the tests has in files of settings is none of theirs.
+export TERN_CONF=off
 # What a failure shows: the last lines of this file. Empty: nothing.
 evidence=
 
@@ -64,4 +66,20 @@ with() {
 # mpi4py's suite has ended otherwise than it should: that is a failure even where no test has failed, as when a rank has died.
 not_content() {
     echo "0 passed, 1 failed, 0 skipped" >> "$place/said"
+}
+
+# How a job can move its bytes, other than by default: a line of mpiexec's arguments for each way. TERN_TEST_MECHANISMS=all: all ways.
+ways() {
+    echo "-x TERN_PROMOTE=always"
+    echo "--nodes 2"
+    [ "${TERN_TEST_MECHANISMS:-}" = all ] || return 0
+    mechanisms="pipe cma mapped"
+    # The device of the kernel module.
+    [ ! -e /dev/tern ] || mechanisms="$mechanisms module"
+    for mechanism in $mechanisms; do
+        echo "-x TERN_MECHANISM=$mechanism"
+        echo "-x TERN_MECHANISM=$mechanism -x TERN_PROMOTE=always"
+    done
+    echo "--nodes 2 -x TERN_PROMOTE=always"
+    echo "--nodes 2 -x TERN_NETWORK=tcp -x TERN_PROMOTE=always"
 }

@@ -12,6 +12,7 @@ net=10.$((150 + $$ % 50)).$(($$ / 50 % 250))
 
 "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/meet" "$here/dynamic/meet.c"
 "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/late" "$here/dynamic/late.c"
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/hints" "$here/c/dyn_hints.c"
 # Two jobs at a time: `pair HOSTS-N ARGUMENTS HOSTS-N ARGUMENTS`. The log is that of both; the exit code that of the first.
 pair() {
     # Splitting at blanks is meant.
@@ -36,6 +37,7 @@ check "spawn on a host that is named" 0 "^child 0 is on $b" on --hosts "$a,$b" -
 check "spawn from one host to another" 0 "^3 processes have met" on --hosts "$a,$b" -n 2 "$work/meet" spawn 1 "$b"
 check "a host without processes of the job" 0 "^not spawned: MPI_ERR_SPAWN" \
     on --hosts "$a,$b" -n 2 "$work/meet" spawn 1 nobody
+check "folders, kinds of machines and numbers that a program asks for" 0 "" on --hosts "$a,$b" -n 2 "$work/hints"
 # Hosts of the list on which nothing runs at first.
 check "a manager's workers go to the other hosts" 0 "^4 on -: $b $b $c $c\$" on --hosts "$a:1,$b:2,$c:2" -n 1 "$work/late" 4 -
 check "and meet it" 0 "^5 processes have met" on --hosts "$a:1,$b:2,$c:2" -n 1 "$work/meet" spawn 4

@@ -1,8 +1,10 @@
 #!/bin/sh
 # MPI at the end of a program and of its threads: in exit handlers, in destructors of static and of thread_local objects and of
-# keys, in a part that is closed. So the library leaves nothing with a thread, or with the loader, that runs at an end.
+# keys, in a part that is closed; in children of fork, too, which have no MPI. So the library leaves nothing with a thread, or with the loader, that runs at an end.
 # Usage: tests/ends-test.sh PREFIX
-#   TERN_FACES   which other interfaces, where their mpi.h can be had [mpich openmpi]
+#   TERN_FACES     which other interfaces, where their mpi.h can be had [mpich openmpi]
+#   TERN_TEST_FC   the Fortran compilers, one for each installed family by default [gfortran, or gfortran-12; flang, or flang-new-19]
+#   TERN_TEST_MECHANISMS=all   with each interface by every way that bytes move, not only with Tern's own and by few
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,6 +13,8 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 . "$here/common.sh"
 make_place
 work=$place
+# $place is the folder of the headers further below, which stay.
+trap 'rm -rf "$work"' EXIT
 evidence=$work/log
 
 # expect WHAT PATTERN COUNT MPIEXEC'S ARGUMENTS...: it ends well, and so many lines match.
@@ -28,6 +32,7 @@ programs() {
     ends='^rank [01] ends, sum 2, 1$'
     $cc -pthread -rdynamic -DCATCH -o "$work/many" "$here/ends/many-parts.c" -ldl
     $cc -pthread -rdynamic -DCATCH -o "$work/atexit" "$here/ends/atexit.c" -ldl
+    $cc -pthread -rdynamic -DCATCH -o "$work/forked" "$here/ends/forked.c" -ldl
     $cxx -pthread -rdynamic -DCATCH -o "$work/object" "$here/ends/static-object.cpp" -ldl
     $cxx -pthread -rdynamic -DCATCH -o "$work/local" "$here/ends/thread-local.cpp" -ldl
     $cc -fPIC -shared -o "$work/part.so" "$here/ends/plugin.c"
@@ -39,9 +44,41 @@ programs() {
         expect "$on: static object" "$ends" 2 --nodes $nodes -n 2 "$work/object"
         expect "$on: thread_local object and key" "$ends" 2 --nodes $nodes -n 2 "$work/local"
         expect "$on: a part that is closed" "$ends" 2 --nodes $nodes -n 2 "$work/user" "$work/part.so"
+        expect "$on: children call MPI" "$ends" 2 --nodes $nodes -n 2 "$work/forked"
+        expect "$on: children call MPI, a thread is inside" "$ends" 2 --nodes $nodes -n 2 "$work/forked" threads
     done
+    expect "$face, one rank: children call MPI" '^rank 0 ends, sum 1, 1$' 1 -n 1 "$work/forked" threads
     expect "$face, TCP: exit handler" "$ends" 2 --nodes 2 -n 2 -x TERN_NETWORK=tcp "$work/atexit"
+    expect "$face, TCP: children call MPI" "$ends" 2 --nodes 2 -n 2 -x TERN_NETWORK=tcp "$work/forked"
     expect "$face, TCP: nothing is left with threads" "$ends" 2 --nodes 2 -n 2 -x TERN_NETWORK=tcp "$work/many" "$work/file"
+    [ "$face" = Tern ] || [ "${TERN_TEST_MECHANISMS:-}" = all ] || return 0
+    # On two nodes alone they have run.
+    ways | grep -v -e '^--nodes 2$' > "$work/ways"
+    while read -r way; do
+        for program in many atexit object local; do
+            # shellcheck disable=SC2086
+            expect "$face, $way: $program" "$ends" 2 $way -n 2 "$work/$program" "$work/file"
+        done
+    done < "$work/ways"
+}
+
+# fortran WHAT ARGUMENTS...: the program in Fortran, compiled by these arguments, behind the functions that catch destructors.
+fortran() {
+    on=$1
+    shift
+    if "$@" -w -rdynamic "$work/catch.o" "$here/ends/exit.F90" -J "$work" -o "$work/exit" -ldl > "$work/log" 2>&1; then
+        for nodes in 1 2; do
+            expect "$on, $nodes nodes: final procedure in an exit handler" "$ends" 2 --nodes $nodes -n 2 "$work/exit"
+        done
+    else
+        fail "$on: does not compile"
+    fi
+}
+
+first() {
+    for name; do
+        command -v "$name" > /dev/null 2>&1 && echo "$name" && return
+    done
 }
 
 programs Tern "$prefix/bin/mpicxx -O1 -w" "$prefix/bin/mpicc -std=gnu11 -O1 -Wall"
@@ -59,6 +96,23 @@ for face in ${TERN_FACES:-mpich openmpi}; do
     programs "$face" "${CXX:-c++} -O1 $link" "${CC:-cc} -std=gnu11 -O1 $link"
 done
 
+# In Fortran; no header of another library is needed.
+compilers=${TERN_TEST_FC:-$(first gfortran gfortran-14 gfortran-13 gfortran-12) $(first flang flang-new flang-new-19)}
+[ -n "${compilers# }" ] || skip "in Fortran" "no Fortran compiler"
+"$prefix/bin/mpicc" -pthread -c "$here/ends/catch.c" -o "$work/catch.o"
+for fc in $compilers; do
+    for interface in F08 MODULE MPIF; do
+        fortran "Tern, $interface, $fc" "$prefix/bin/mpifort" -fc="$fc" -D$interface
+    done
+    case $fc in *gfortran*) also=-fallow-argument-mismatch ;; *) also= ;; esac
+    for face in "MPICH libmpichfort.so.12 libmpi.so.12" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40"; do
+        # shellcheck disable=SC2086
+        set -- $face
+        # shellcheck disable=SC2086
+        fortran "$1, $fc" "$fc" $also -D"$1" -L"$prefix/lib" -Wl,-rpath,"$prefix/lib" -Wl,--no-as-needed -l:"$2" -l:"$3"
+    done
+done
+
 for library in "$prefix"/lib/libmpi_abi.so.1 "$prefix"/lib/libmpi.so.* "$prefix"/lib/libmpifort*.so.* "$prefix"/lib/libmpi_mpifh.so.40 \
     "$prefix"/lib/libtern_region.so.1; do
     if readelf -dW "$library" | grep -q 'FLAGS_1.*NODELETE'; then
@@ -70,11 +124,11 @@ done
 
 # Threads and locks of the standard library, and variables of a thread, are none of the library's: they may have destructors. What is
 # behind the first #[cfg(test)] of a file does not count.
-crates='abi adi coll copy counters device face files fortran fortran-abi fortran-mpich fortran-openmpi hca info io layout maps mcm memory mpi mpich node ofi openmpi
-    pipes pmi policy proof region region-c registration rma settings shm table tcp tune verbs'
+# Left out are `threads` itself, programs that load no library of MPI, and what only tests use.
+crates=$(find "$root/crates" -name Cargo.toml -printf '%h\n' | grep -vE '/(threads|launch|bench|man|damage)$')
 found=$(for crate in $crates; do
-    find "$root/crates/$crate/src" -name '*.rs' ! -name 'tests.rs' ! -name 'model.rs' ! -name 'standin.rs' ! -path '*/tests/*' ! -path '*/conformance/*' \
+    find "$crate/src" -name '*.rs' ! -name 'tests.rs' ! -name 'model.rs' ! -name 'standin.rs' ! -path '*/tests/*' ! -path '*/conformance/*' \
         ! -path '*/fortran/src/main.rs' -exec awk '/#\[cfg\(test\)\]/ { nextfile } /thread::(spawn|Builder|scope|current|park)|mpsc::/ { print FILENAME ": " $0 }' {} +
 done)
-if [ -z "$found" ]; then ok "threads are of crates/threads"; else fail "threads are of crates/threads" "$found"; fi
+if [ -z "$found" ]; then ok "threads are of crates/base/threads"; else fail "threads are of crates/base/threads" "$found"; fi
 sums

@@ -3,8 +3,10 @@
 # there is, runs them, and asks mpifort what it must answer.
 # Usage: tests/fortran-test.sh PREFIX [NAME...]
 #   TERN_TEST_FC   the compilers [gfortran, or gfortran-12; flang, or flang-new-19]
+#   TERN_TEST_MECHANISMS=all   every program by every way that bytes move, not only those that say so, by two ways
 #
-# Comment lines at the top of a program say how: `! ranks: 1 2` (one run each), `! with: FILE.c` (compiled by mpicc).
+# Comment lines at the top of a program say how: `! ranks: 1 2` (one run each), `! with: FILE.c` (compiled by mpicc), `! ways: all` (run again
+# with promotion at the first use, and on two nodes).
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -66,15 +68,35 @@ program() {
         fail "$name, $fc: does not compile"
         return
     fi
+    again=$(said ways)
     for ranks in $(said ranks); do
-        code=0
-        timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" -n "$ranks" ./program < /dev/null > log 2>&1 || code=$?
-        if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq "$ranks" ]; then
-            ok "$name, $fc, $ranks ranks"
-        else
-            fail "$name, $fc, $ranks ranks: code $code"
-        fi
+        run "$name, $fc" "$ranks"
     done
+}
+
+# run WHAT RANKS: the program as it is and, where $again or everything is wanted, by each way that bytes move.
+run() {
+    by "$1, $2 ranks" -n "$2"
+    [ -n "$again" ] || [ "${TERN_TEST_MECHANISMS:-}" = all ] || return 0
+    ways > ways
+    while read -r way; do
+        # One rank has no other node to go to.
+        case "$2 $way" in "1 --nodes"*) continue ;; esac
+        # shellcheck disable=SC2086
+        by "$1, $2 ranks, $way" -n "$2" $way
+    done < ways
+}
+
+# by WHAT -n RANKS ARGUMENT...: the program, with these arguments of mpiexec, finds no errors in any rank.
+by() {
+    what=$1 code=0
+    shift
+    timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" "$@" ./program < /dev/null > log 2>&1 || code=$?
+    if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq "$2" ]; then
+        ok "$what"
+    else
+        fail "$what: code $code"
+    fi
 }
 
 # Programs compiled for another library, over the Fortran procedures of its interface.
@@ -97,13 +119,9 @@ old() {
             fail "$4 for $1, $fc: does not compile"
             continue
         fi
-        code=0
-        timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" -n 2 ./program < /dev/null > log 2>&1 || code=$?
-        if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq 2 ]; then
-            ok "$4 for $1, $fc"
-        else
-            fail "$4 for $1, $fc: code $code"
-        fi
+        # What is a constant is so by every way.
+        case $4 in constants) again=all ;; *) again= ;; esac
+        run "$4 for $1, $fc" 2
     done
 }
 

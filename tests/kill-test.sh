@@ -51,7 +51,7 @@ start() {
     "$mpiexec" -n "$ranks" "$@" "$place/busy" "$way" "$place/ranks" < /dev/null > "$place/said" 2>&1 &
     launcher=$!
     until_true 60 all_there || return 1
-    cat "$place"/ranks/* > "$place/processes"
+    cat "$place"/ranks/[0-9]* > "$place/processes"
 }
 
 # ended LABEL: waits for the launcher; leaves its exit code in `code`.
@@ -80,24 +80,52 @@ clean() {
     fi
 }
 
-# kill_rank RANKS WAY RANK SIGNAL CODE
+# lost LABEL RANK CODE: the job ends with this code, says that it has lost this rank, and leaves nothing.
+lost() {
+    ended "$1" || return 0
+    clean "$1" || return 0
+    if [ "$code" -ne "$3" ]; then
+        fail "$1" "exit code $code, expected $3"
+    elif ! grep -q "rank $2 .*$(cat "$place/ranks/$2")" "$place/said"; then
+        fail "$1" "the lost rank is not named"
+    elif [ -n "$(ls -A "$TMPDIR")" ]; then
+        fail "$1" "files are left in TMPDIR: $(ls -A "$TMPDIR")"
+    else
+        ok "$1"
+    fi
+}
+
+# kill_rank RANKS WAY RANK SIGNAL CODE [ARGUMENT...]: with these arguments of mpiexec.
 kill_rank() {
-    label="$2, $1 ranks: rank $3 gets SIG$4"
-    if ! start "$1" "$2"; then
+    ranks=$1 way=$2 rank=$3 signal=$4 wanted=$5
+    shift 5
+    label="$way, $ranks ranks${*:+, $*}: rank $rank gets SIG$signal"
+    if ! start "$ranks" "$way" "$@"; then
         fail "$label" "not all ranks came to work"
         kill -9 "$launcher" 2> /dev/null || true
         return
     fi
-    kill -s "$4" "$(cat "$place/ranks/$3")"
-    ended "$label" || return 0
-    clean "$label" || return 0
-    if [ "$code" -ne "$5" ]; then
-        fail "$label" "exit code $code, expected $5"
-    elif ! grep -q "rank $3 .*$(cat "$place/ranks/$3")" "$place/said"; then
-        fail "$label" "the lost rank is not named"
-    else
-        ok "$label"
+    kill -s "$signal" "$(cat "$place/ranks/$rank")"
+    lost "$label" "$rank" "$wanted"
+}
+
+# dies_opening RANKS RANK WHERE [ARGUMENT...]: this rank dies inside MPI_File_open, by SIGSYS, at its beginning or at its end.
+dies_opening() {
+    ranks=$1 rank=$2 where=$3
+    shift 3
+    label="MPI_File_open, $ranks ranks${*:+, $*}: rank $rank dies at $where"
+    rm -rf "$place/ranks"
+    mkdir "$place/ranks"
+    shared_memory > "$place/before"
+    "$mpiexec" -n "$ranks" "$@" "$place/opening" "$rank" "$where" "$place/shared" "$place/ranks" < /dev/null > "$place/said" 2>&1 &
+    launcher=$!
+    if ! until_true 60 all_there; then
+        fail "$label" "not all ranks came to work"
+        kill -9 "$launcher" 2> /dev/null || true
+        return
     fi
+    cat "$place"/ranks/* > "$place/processes"
+    lost "$label" "$rank" 159
 }
 
 # kill_launcher RANKS WAY SIGNAL
@@ -140,7 +168,10 @@ under() {
     fi
 }
 
-for program in busy ring; do
+# What the library may put into files lies here.
+export TMPDIR="$place/temporary"
+mkdir "$TMPDIR"
+for program in busy ring opening; do
     "$prefix/bin/mpicc" -O1 -Wall -o "$place/$program" "$here/kill/$program.c"
 done
 
@@ -161,6 +192,15 @@ unset TERN_POLICY
 kill_rank 4 asleep 3 KILL 137
 kill_rank 2 computing 1 KILL 137
 kill_rank 16 short 9 KILL 137
+kill_rank 4 opening 1 KILL 137
+kill_rank 4 opening 0 KILL 137 --nodes 2
+for nodes in 1 2; do
+    for where in open lock; do
+        dies_opening 4 0 $where --nodes $nodes
+        dies_opening 4 3 $where --nodes $nodes
+    done
+done
+dies_opening 2 1 open --nodes 2 -x TERN_NETWORK=tcp
 kill_launcher 4 long KILL
 kill_launcher 4 asleep KILL
 kill_launcher 4 collective TERM

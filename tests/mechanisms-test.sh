@@ -3,7 +3,7 @@
 # send messages run with each mechanism forced, and with promotion always. (choices-test.sh has absurd
 # costs.)
 # What is forced concerns two processes at a time, so that three ranks are enough: one has two peers then. Only
-# TERN_PROMOTE=always has four. A program that sets one of these settings itself runs with the others only, and not
+# TERN_PROMOTE=always has four. Of the numbers of ranks up to these, each program runs with the largest alone. A program that sets one of these settings itself runs with the others only, and not
 # twice with the same.
 # Usage: tests/mechanisms-test.sh PREFIX
 #   TERN_TEST_MECHANISMS=all   every C program at all its numbers of ranks, with all settings, and mpi4py's suite at 2 ranks
@@ -67,7 +67,7 @@ without() {
     programs=$(echo "$programs " | sed "s/ $1 / /")
 }
 
-[ "${TERN_TEST_MECHANISMS:-}" = all ] || export TERN_TEST_MOST_RANKS=4
+[ "${TERN_TEST_MECHANISMS:-}" = all ] || export TERN_TEST_MOST_RANKS=4 TERN_TEST_ONCE=yes
 by TERN_PROMOTE=always
 [ "${TERN_TEST_MECHANISMS:-}" = all ] || export TERN_TEST_MOST_RANKS=3
 # By the pipe it takes more than a minute of the processor, where it takes a quarter of one otherwise.

@@ -28,6 +28,8 @@ trap 'remove; exit 1' INT TERM
 
 # plug DELAY-US LOSS-PER-1000 LATE-PER-1000
 plug() {
+    # What the wire before has said is away before this one begins: the shell empties the file only in the background.
+    : > "$work/wire.log"
     "$work/wire" 1 "$@" "$a" "$b" > "$work/wire.log" 2>&1 &
     wire=$!
     for _ in $(seq 100); do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What Python programs do beside MPI: processes of multiprocessing, mappings that change their length; on one node and
-# between two. With mpi4py as mpi4py.sh builds it, and with the system's, if there is one: that was built for another library.
+# between two. What exceptions tell, and how a job ends of which one rank has left by an exception. With mpi4py as
+# mpi4py.sh builds it, and with the system's, if there is one: that was built for another library.
 # Usage: tests/python-test.sh PREFIX
 # MPI4PY_DIR, MPI4PY_BUILT, MPI4PY_SDIST: see mpi4py-build.sh
 set -eu
@@ -13,7 +14,7 @@ built=$("$here/mpi4py-build.sh" "$prefix")
 
 # runs WHOSE PYTHON: each program, two ranks.
 runs() {
-    for program in processes resize; do
+    for program in processes resize errors; do
         for nodes in 1 2; do
             label="$program.py, $1 mpi4py, nodes: $nodes"
             code=0
@@ -29,7 +30,36 @@ runs() {
     done
 }
 
-runs "own" "$built/venv/bin/python"
+# ends LABEL CODE PATTERN OPTIONS... PROGRAM: the job ends with that code, and a line matches; `none`: no line tells of an exception.
+ends() {
+    label=$1 wanted=$2 pattern=$3 code=0
+    shift 3
+    timeout --kill-after=5 60 "$prefix/bin/mpiexec" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+    said=uncaught
+    if [ "$pattern" = none ]; then
+        grep -q "uncaught exception of Python" "$place/said" || said=nothing
+    else
+        grep -q -e "$pattern" "$place/said" || said=nothing
+    fi
+    case $code,$pattern,$said in
+    "$wanted,none,nothing") ok "$label" ;;
+    "$wanted,none,uncaught" | *,nothing) fail "$label" "exit code $code, and not the right lines" ;;
+    "$wanted",*) ok "$label" ;;
+    *) fail "$label" "exit code $code" ;;
+    esac
+}
+
+python=$built/venv/bin/python
+ends "a rank leaves by an exception, and the other waits for it" 1 \
+    "uncaught exception of Python (ValueError: the well is dry), and all others wait inside MPI.*python -m mpi4py" \
+    -n 2 "$python" "$here/python/leaves.py"
+# It lasts longer than a job whose processes all wait.
+ends "the same, and a process of another node computes" 1 \
+    "uncaught exception of Python (ValueError: the well is dry), and the others have not come .*TERN_LINGER.*python -m mpi4py" \
+    --nodes 2 -x TERN_LINGER=8s -n 3 "$python" "$here/python/leaves.py" computes
+ends "the same, started by mpi4py" 1 "MPI_Abort" -n 2 "$python" -m mpi4py "$here/python/leaves.py"
+ends "an exception that was caught" 0 none -n 2 "$python" "$here/python/caught.py"
+runs "own" "$python"
 if /usr/bin/python3 -c 'import mpi4py' 2> /dev/null; then
     runs "the system's" /usr/bin/python3
 else

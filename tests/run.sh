@@ -18,6 +18,7 @@
 # want more of mpiexec than variables are skipped, aloud.
 # TERN_TEST_NODES: how many simulated nodes the ranks are divided into; no more than there are ranks [1].
 # TERN_TEST_MOST_RANKS: runs with more ranks are left out [1000].
+# TERN_TEST_ONCE: `yes` for one run of each program, that with most ranks of those that are left [no].
 # TERN_TEST_STEP: `compile` to run nothing, `run` for programs that were compiled into TERN_TEST_DIR before [both].
 # TERN_TEST_PATIENCE: how many times as long as it says a program may run, where much else runs [1].
 # TERN_TEST_CC: another compiler than Tern's mpicc; what it does not compile is skipped, aloud.
@@ -115,8 +116,14 @@ for program; do
         continue
     fi
     most_nodes=$(said nodes 1000)
+    numbers=
     for ranks in $(said ranks '1 2'); do
-        [ "$ranks" -gt "${TERN_TEST_MOST_RANKS:-1000}" ] || run "$ranks"
+        [ "$ranks" -gt "${TERN_TEST_MOST_RANKS:-1000}" ] || numbers="$numbers $ranks"
+    done
+    # The numbers of a program are in rising order.
+    [ "${TERN_TEST_ONCE:-no}" = no ] || numbers=${numbers##* }
+    for ranks in $numbers; do
+        run "$ranks"
     done
 done
 sums

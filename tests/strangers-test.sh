@@ -110,6 +110,7 @@ names() {
         fail "a port and a name: the jobs do not meet"
     fi
     [ "$code" != 77 ] || return 0
+    : > "$work/told"
     python3 "$here/strangers/attack.py" hold "$name" > "$work/told" 2>&1 &
     holds=$!
     for _ in $(seq 100); do

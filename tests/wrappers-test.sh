@@ -59,6 +59,23 @@ for name in mpicxx mpic++ mpicxx_abi mpiCC; do
     expect "$name compiles and links" "" "$prefix/bin/$name" cxx.cc -o cxx
     expect "what $name made runs" "C++ 1" ./cxx
 done
+# Programs ask this way whether memory of graphics cards may be sent.
+cat > ext.c <<'C'
+#include <mpi.h>
+#include <mpi-ext.h>
+int main(void)
+{
+#if defined(MPIX_CUDA_AWARE_SUPPORT) && !MPIX_CUDA_AWARE_SUPPORT
+    return MPIX_Query_cuda_support() + MPIX_Query_rocm_support();
+#else
+    return 1;
+#endif
+}
+C
+cp ext.c ext.cc
+expect "mpi-ext.h in C" "" "$prefix/bin/mpicc" -Wall -Wextra -Werror ext.c -o ext
+expect "mpi-ext.h in C++" "" "$prefix/bin/mpicxx" -Wall -Wextra -Werror ext.cc -o extcc
+expect "no memory of graphics cards" "no" sh -c './ext && ./extcc && echo no'
 expect "-c does not link" "" "$prefix/bin/mpicc" -c c.c -o c.o
 expect "objects are linked" "" "$prefix/bin/mpicc" c.o -o c2
 expect "what was linked runs" "C 1.0" ./c2
@@ -86,6 +103,7 @@ done
 for option in -showme:link --showme:link -show-link-info; do
     expect "$option" "-L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" $option
 done
+expect "--help" " *-show .*" "$prefix/bin/mpicc" --help
 expect "--showme:help" " *--showme:link .*" "$prefix/bin/mpicc" --showme:help
 expect "-showme:command" "cc" "$prefix/bin/mpicc" -showme:command
 expect "-showme:incdirs" "$prefix/include" "$prefix/bin/mpicc" -showme:incdirs
@@ -100,7 +118,7 @@ expect "through a symbolic link" "cc -I$prefix/include -c c.c" sh -c "ln -s $pre
 expect "LD_LIBRARY_PATH goes first (RUNPATH)" ".*RUNPATH.*$prefix/lib.*" readelf -d c
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
-for name in tern mpi_abi; do
+for name in tern mpi_abi ompi-c ompi-cxx; do
     # shellcheck disable=SC2046
     expect "pkg-config $name" "" cc c.c -o c3 $(pkg-config --cflags --libs $name)
     expect "what pkg-config $name made runs" "C 1.0" ./c3

@@ -11,7 +11,7 @@
 #     -link_info         prints the command that links, without files (also -link-info)
 #     --showme:compile   prints the arguments for compiling (also -show-compile-info)
 #     --showme:link      prints the arguments for linking (also -show-link-info)
-#     --showme:command, :incdirs, :libdirs, :libs, :version   print that part alone; :help prints these lines
+#     --showme:command, :incdirs, :libdirs, :libs, :version   print that part alone; :help prints these lines (also --help)
 #     -cc=COMPILER, -cxx=COMPILER, -fc=COMPILER   the compiler, for this call
 
 # Sets `quoted`: the word as a shell reads it, as it is or in quotes.
@@ -107,7 +107,7 @@ wrap() {
             -showme:libdirs | --showme:libdirs) printf '%s\n' "$libdirs"; exit ;;
             -showme:libs | --showme:libs) printf '%s\n' "$libs"; exit ;;
             -showme:version | --showme:version) exec "$prefix/bin/mpiexec" --version ;;
-            -showme:help | --showme:help) sed -n 's/^#  //p' "$prefix/share/tern/wrapper.sh"; exit ;;
+            -showme:help | --showme:help | --help) sed -n 's/^#  //p' "$prefix/share/tern/wrapper.sh"; exit ;;
             -cc=* | -cxx=* | -fc=*)
                 set_compiler "${argument#*=}" || {
                     echo "${0##*/}: $argument: name a compiler, not a wrapper" >&2

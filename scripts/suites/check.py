@@ -4,6 +4,7 @@
 Usage: scripts/suites/check.py [OPTION]... PREFIX
   --mbi DIR        C programs of the MPI Bugs Initiative, as its generators write them (python3 scripts/generators/X.py, in DIR)
   --corrbench DIR  the folder micro-benches/0-level of MPI-CorrBench
+  --intel DIR      the compiled programs of Intel's suite, as scripts/suites/intel-anl.list names them; its tests of errors are run
   --programs DIR   the compiled programs, by PREFIX/bin/mpicc: MBI-NAME for NAME.c, CorrBench-FOLDER_NAME for FOLDER/NAME.c
   --keep DIR       the folder for what each run has said
   --only PATTERN   only programs whose name matches this regular expression
@@ -15,10 +16,14 @@ A program is told to be faulty by an error of an MPI call, by a warning of the l
 TERN_STALL, or by that picture when the program never ends. A crash that Tern says nothing about counts as missed. A right program
 that Tern says nothing about has failed besides if it did not end well, for want of ranks for example. The programs of MPI-CorrBench
 in the folder openmp are left out: they are about races between the threads of a program.
+
+A test of Intel's suite has its errors returned, and asks for their classes. It is found when the text of one names an MPI call. Those
+that fail nevertheless, most of them because they expect another class, are listed besides.
 """
 import argparse
 import collections
 import concurrent.futures
+import fnmatch
 import os
 import re
 import signal
@@ -29,6 +34,7 @@ from pathlib import Path
 
 TOLD = re.compile(r"failed in rank|^tern.*\bwarning: |^tern: MPI_\w+ failed|deadlock:|without calling MPI_Finalize", re.M)
 PICTURE = "nothing has moved for"
+NAMED = re.compile(r"^returned: MPI_ERR_\w+: .*\bMPI_[A-Z]\w+: .", re.M)
 
 Program = collections.namedtuple("Program", "suite category name source ranks arguments faulty")
 
@@ -57,28 +63,40 @@ def of_corrbench(folder):
         yield Program("CorrBench", category, "_".join(parts)[:-2], source, 2, [], parts[0] != "correct")
 
 
+def of_intel(folder):
+    root = Path(folder).resolve()
+    lines = [line.split() for line in (Path(__file__).parent / "intel-anl.list").read_text().splitlines()]
+    for binary in sorted(root.glob("*/*/error/*")):
+        name = str(binary.relative_to(root))
+        ranks = next((line[2] for line in lines if line[:1] == ["ranks"] and fnmatch.fnmatch(name, line[1])), "4")
+        yield Program("Intel", " ".join(binary.parts[-4:-2]), name, binary, int(ranks), [], True)
+
+
 def binary_of(program, folder):
     """The program as the user has compiled it; None where there is none."""
+    if program.suite == "Intel":
+        return program.source
     binary = folder / f"{program.suite}-{program.source.stem if program.suite == 'MBI' else program.name}"
     return binary if binary.exists() else None
 
 
 def verdict(program, options):
-    """What the run has said: `told`, `silent`, `crashed`, or `unbuilt`."""
+    """What the run has said: `told`, `told, but not passed`, `silent`, `crashed`, `hung`, or `unbuilt`."""
     binary = binary_of(program, options.programs)
     if binary is None:
         return program, "unbuilt"
     libraries = f"{options.prefix}/lib"
     environment = {**os.environ, "TERN_CHECK": "1", "TERN_STALL": options.stall, "LD_LIBRARY_PATH": libraries}
-    command = [f"{options.prefix}/bin/mpiexec", "-n", str(program.ranks), str(binary), *program.arguments]
-    path = options.keep / f"{program.suite}-{program.name}.said"
+    setting = ["--initial-errhandler", "mpi_errors_return", "-x", f"LD_PRELOAD={options.keep}/texts.so"] if program.suite == "Intel" else []
+    command = [f"{options.prefix}/bin/mpiexec", *setting, "-n", str(program.ranks), str(binary), *program.arguments]
+    path = options.keep / f"{program.suite}-{program.name.replace('/', '_')}.said"
     with open(path, "w") as said, tempfile.TemporaryDirectory() as place:
         job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
                                cwd=place, env=environment, start_new_session=True)
-        end, hangs = time.time() + options.limit, False
+        end, hangs = time.monotonic() + options.limit, False
         while job.poll() is None:
             time.sleep(0.03)
-            hangs = time.time() > end
+            hangs = time.monotonic() > end
             if hangs or "deadlock:" in path.read_text(errors="replace"):
                 os.killpg(job.pid, signal.SIGTERM)
                 try:
@@ -89,7 +107,10 @@ def verdict(program, options):
     text = path.read_text(errors="replace")
     with open(path, "a") as said:
         said.write(f"\n[{' '.join(command)}: exit code {job.returncode}{', ended after the limit' if hangs else ''}]\n")
-    if TOLD.search(text) or hangs and PICTURE in text:
+    if program.suite == "Intel":
+        if NAMED.search(text):
+            return program, "told" if re.search("PASSED|Pass", text) and "FAILED" not in text else "told, but not passed"
+    elif TOLD.search(text) or hangs and PICTURE in text:
         return program, "told"
     if hangs:
         return program, "hung"
@@ -104,12 +125,12 @@ def table(results, listed):
         if said == "unbuilt":
             outcome = "unbuilt"
         elif program.faulty:
-            outcome = "found" if said == "told" else "missed"
+            outcome = "found" if said.startswith("told") else "missed"
         else:
             outcome = {"silent": "quiet", "told": "false"}.get(said, "failed")
         rows[row][outcome] += 1
-        if outcome not in ("found", "quiet"):
-            wrong[outcome].append(f"{program.suite} {program.category}: {program.name} ({said})")
+        if outcome not in ("found", "quiet") or said == "told, but not passed":
+            wrong[said if outcome == "found" else outcome].append(f"{program.suite} {program.category}: {program.name} ({said})")
     print("| suite | category | faulty | found | missed | right | false alarms | failed besides | not built |")
     print("|---|---|---|---|---|---|---|---|---|")
     total = collections.Counter()
@@ -131,7 +152,8 @@ def main():
     parser.add_argument("prefix")
     parser.add_argument("--mbi")
     parser.add_argument("--corrbench")
-    parser.add_argument("--programs", type=Path, required=True)
+    parser.add_argument("--intel")
+    parser.add_argument("--programs", type=Path, default=".")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=3)
@@ -145,6 +167,10 @@ def main():
     options.keep.mkdir(parents=True, exist_ok=True)
     programs = list(of_mbi(options.mbi)) if options.mbi else []
     programs += of_corrbench(options.corrbench) if options.corrbench else []
+    if options.intel:
+        compiler, texts = options.prefix / "bin/mpicc", Path(__file__).parent / "texts.c"
+        subprocess.run([compiler, "-shared", "-fPIC", texts, "-o", options.keep / "texts.so"], check=True)
+        programs += of_intel(options.intel)
     programs = [program for program in programs if re.search(options.only, f"{program.category} {program.name}")]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda program: verdict(program, options), programs))

@@ -36,7 +36,7 @@ static int rank, size;
 
 /* The call fails with an error of this class. */
 #ifdef LISTING
-/* For the listing of all functions (crates/abi/tests/called.rs), which reads what the preprocessor writes. */
+/* For the listing of all functions (crates/interface/abi/tests/called.rs), which reads what the preprocessor writes. */
 #define FAILS(wanted, call) begin_wrong(wanted); call; end_wrong()
 #else
 #define FAILS(wanted, call) \

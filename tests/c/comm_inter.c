@@ -131,6 +131,12 @@ int main(int argc, char **argv)
     FAILS(MPI_ERR_RANK, MPI_Intercomm_create(MPI_COMM_SELF, 3, MPI_COMM_WORLD, 0, 0, &second));
     FAILS(MPI_ERR_RANK, MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, size, 0, &second));
     FAILS(MPI_ERR_COMM, MPI_Intercomm_merge(MPI_COMM_WORLD, 0, &second));
+    /* The first process of the larger group disagrees with the rest of it; both groups are told so. */
+    if (size > 2) {
+        OK(MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN));
+        FAILS(MPI_ERR_ARG, MPI_Intercomm_merge(inter, low && own == 0, &second));
+        merge(inter, low, 0);
+    }
     OK(MPI_Comm_free(&inter));
     OK(MPI_Comm_free(&part));
     return finish();

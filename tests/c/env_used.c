@@ -24,5 +24,18 @@ int main(void)
         OK(MPI_Recv(buffer, sizeof buffer, MPI_CHAR, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         CHECK(buffer[sizeof buffer - 1] == 7, "%d", buffer[sizeof buffer - 1]);
     }
+    // Receives that cannot be published: by a wildcard, and behind that one.
+    MPI_Request requests[2];
+    if (rank == 1) {
+        OK(MPI_Irecv(buffer, 20000, MPI_CHAR, 0, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[0]));
+        OK(MPI_Irecv(buffer + 20000, 20000, MPI_CHAR, 0, 3, MPI_COMM_WORLD, &requests[1]));
+    }
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) {
+        OK(MPI_Send(buffer, 20000, MPI_CHAR, 1, 2, MPI_COMM_WORLD));
+        OK(MPI_Send(buffer, 20000, MPI_CHAR, 1, 3, MPI_COMM_WORLD));
+    } else if (rank == 1) {
+        OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    }
     return finish();
 }

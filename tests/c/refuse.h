@@ -24,6 +24,14 @@ static inline struct sock_filter *refuse(struct sock_filter *at, unsigned word, 
     return at + 2;
 }
 
+/* If the loaded word is this, the process dies; otherwise it goes on. */
+static inline struct sock_filter *kill_at(struct sock_filter *at, unsigned word)
+{
+    at[0] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, word, 0, 1);
+    at[1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+    return at + 2;
+}
+
 /* The calls that read or write another process's memory. */
 static inline struct sock_filter *refuse_copying(struct sock_filter *at, unsigned error)
 {

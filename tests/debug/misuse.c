@@ -1,6 +1,7 @@
 // Wrong uses of memory, requests and windows that TERN_CHECK finds, and right ones beside them that it leaves alone; for three ranks.
 // Usage: misuse WAY; each way is a function here. The library says what is wrong.
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,16 +195,45 @@ static void no_race(void)
             MPI_Send(&value, 1, MPI_INT, status.MPI_SOURCE, 1, MPI_COMM_WORLD);
         }
     }
-    // After a collective, and after an answer, nothing races.
+    // After a collective, and after an answer, nothing races. The tag is another one: a rank that is through must not look like one that asks.
     if (rank == 2)
-        MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        MPI_Send(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
     if (rank == 0)
-        MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1)
-        MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
+        MPI_Send(&value, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
     if (rank == 0)
-        MPI_Recv(&got, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&got, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+// A tool makes objects of its own in another thread, while the program makes requests.
+static int over;
+static void *tool(void *unused)
+{
+    MPI_T_pvar_session session;
+    while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+        MPI_T_pvar_session_create(&session);
+        MPI_T_pvar_session_free(&session);
+    }
+    return unused;
+}
+
+static void tool_thread(void)
+{
+    pthread_t thread;
+    int provided, value = rank, got;
+    MPI_Request requests[2];
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    pthread_create(&thread, NULL, tool, NULL);
+    for (int round = 0; round < 3000; round++) {
+        MPI_Irecv(&got, 1, MPI_INT, (rank + 2) % 3, 1, MPI_COMM_WORLD, &requests[0]);
+        MPI_Isend(&value, 1, MPI_INT, (rank + 1) % 3, 1, MPI_COMM_WORLD, &requests[1]);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    }
+    __atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+    pthread_join(thread, NULL);
+    MPI_T_finalize();
 }
 
 /* ---- windows */
@@ -214,6 +244,54 @@ static MPI_Win win;
 static void open_window(void)
 {
     MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+}
+
+// A lock of the program's own orders what each process does under it.
+static void own_lock(void)
+{
+    int zero = 0, one = 1, was, number;
+    open_window();
+    MPI_Win_lock_all(0, win);
+    for (int round = 0; round < 5; round++) {
+        do {
+            MPI_Compare_and_swap(&one, &zero, &was, MPI_INT, 1, 0, win);
+            MPI_Win_flush(1, win);
+        } while (was != 0);
+        MPI_Get(&number, 1, MPI_INT, 1, 1, 1, MPI_INT, win);
+        MPI_Win_flush(1, win);
+        number++;
+        MPI_Put(&number, 1, MPI_INT, 1, 1, 1, MPI_INT, win);
+        MPI_Win_flush(1, win);
+        MPI_Accumulate(&zero, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_REPLACE, win);
+        MPI_Win_flush(1, win);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    if (rank == 1 && memory[1] != 15)
+        printf("wrong: %d\n", memory[1]);
+}
+
+// A pair with a gap between its parts comes as it was.
+static void pair_fetched(void)
+{
+    struct {
+        short value;
+        int at;
+    } one = {3, 9}, got = {-1, -1}, *there = (void *)memory;
+    there->value = 5;
+    there->at = 7;
+    open_window();
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+        MPI_Fetch_and_op(&one, &got, MPI_SHORT_INT, 1, 0, MPI_MINLOC, win);
+        MPI_Win_unlock(1, win);
+        if (got.value != 5 || got.at != 7)
+            printf("wrong: %d at %d\n", got.value, got.at);
+    }
+    MPI_Win_free(&win);
+    if (rank == 1 && (there->value != 3 || there->at != 9))
+        printf("wrong: %d at %d at the target\n", there->value, there->at);
 }
 
 static void put_changed(void)
@@ -351,12 +429,35 @@ static void right(void)
     MPI_Sendrecv_replace(&got[0], 1, MPI_INT, right, 3, left, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (all[0] != 0 || all[2] != 2 || sum != 3 || got[0] != right)
         printf("wrong: %d %d %d %d\n", all[0], all[2], sum, got[0]);
+    // Rank 0 gets nothing from an exclusive scan: it may give no memory for it, or keeps what it gives.
+    value = 1;
+    MPI_Exscan(&value, rank ? &sum : NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Iexscan(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    if (sum != (rank ? rank : 3) || value != (rank ? rank : 1))
+        printf("wrong: %d %d\n", sum, value);
+    value = rank;
     // A freed send that is known to be complete: its state was asked for.
     int flag = 0;
     MPI_Isend(&value, 1, MPI_INT, right, 4, MPI_COMM_WORLD, &requests[0]);
     MPI_Recv(&got[1], 1, MPI_INT, left, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     while (!flag)
         MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE);
+    MPI_Request_free(&requests[0]);
+    // What was cancelled may be freed, whether the cancelling has come in time or not.
+    MPI_Irecv(&got[2], 1, MPI_INT, left, 5, MPI_COMM_WORLD, &requests[0]);
+    MPI_Cancel(&requests[0]);
+    MPI_Request_free(&requests[0]);
+    MPI_Issend(&value, 1, MPI_INT, 0, 5, MPI_COMM_SELF, &requests[0]);
+    MPI_Probe(0, 5, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Cancel(&requests[0]);
+    MPI_Request_free(&requests[0]);
+    MPI_Irecv(&got[1], 1, MPI_INT, 0, 5, MPI_COMM_SELF, &requests[0]);
+    MPI_Cancel(&requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    MPI_Recv_init(&got[2], 1, MPI_INT, left, 5, MPI_COMM_WORLD, &requests[0]);
+    MPI_Start(&requests[0]);
+    MPI_Cancel(&requests[0]);
     MPI_Request_free(&requests[0]);
     // Stores, then accesses; accesses to bytes of their own; accumulates together; epochs one after another.
     open_window();
@@ -405,7 +506,8 @@ int main(int argc, char **argv)
         {"freed_collective", freed_collective}, {"not_waited", not_waited}, {"race", race}, {"no_race", no_race},
         {"put_changed", put_changed}, {"get_changed", get_changed}, {"get_twice", get_twice}, {"puts_meet", puts_meet},
         {"locks_meet", locks_meet}, {"store_meets", store_meets}, {"lock_between_fences", lock_between_fences},
-        {"outside", outside}, {"window_not_mapped", window_not_mapped}, {"window_hangs", window_hangs}, {"right", right},
+        {"outside", outside}, {"window_not_mapped", window_not_mapped}, {"window_hangs", window_hangs}, {"own_lock", own_lock},
+        {"pair_fetched", pair_fetched}, {"tool_thread", tool_thread}, {"right", right},
     };
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
         if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)

@@ -1,4 +1,5 @@
 // MPI in the destructor of a thread_local object and in that of a key, of threads that end, and of the main thread.
+// A child of fork ends in one of them.
 #include "ends.h"
 #include <pthread.h>
 #include <thread>
@@ -21,11 +22,13 @@ int main(int argc, char **argv)
             object.used = 1;
             pthread_setspecific(key, &own_rank);
             late(0);
+            child_exits();
         });
         thread.join();
     }
     // Of the main thread the object goes before exit handlers run.
     object.used = 1;
     std::atexit(meet_and_finalize);
+    child_exits();
     return 0;
 }

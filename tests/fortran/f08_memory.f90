@@ -1,4 +1,5 @@
 ! ranks: 2
+! ways: all
 ! with: short_c.c
 ! Where there is no memory for a copy of a section, or for handles in C's form, a procedure fails with MPI_ERR_NO_MEM, and the next
 ! one goes well.

@@ -1,4 +1,5 @@
-! ranks: 1
+! ranks: 1 2
+! ways: all
 ! A program that has the names of ISO_C_BINDING from mpi_f08, which the modules of other libraries give on.
 program f08_pointers
   use mpi_f08

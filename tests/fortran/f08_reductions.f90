@@ -1,4 +1,5 @@
 ! ranks: 1 3
+! ways: all
 ! Sections of arrays in reductions and in collectives with a count for each process, which are copied in and out: the
 ! blocking, the nonblocking and the persistent forms, unlike layouts on both sides, and MPI_IN_PLACE.
 program f08_reductions

@@ -1,4 +1,5 @@
-! ranks: 1
+! ranks: 1 2
+! ways: all
 ! with: status_c.c
 ! Statuses go from Fortran to C and back (MPI 5.0 section 19.3.5), and C knows those that are to be ignored.
 program status
@@ -20,15 +21,19 @@ program status
     end subroutine c_is_ignored
   end interface
   type(MPI_Status) :: got
-  integer :: old(MPI_STATUS_SIZE), answer, value(3), count
+  integer :: old(MPI_STATUS_SIZE), rank, ranks, to, from, answer, sent(2), value(3), count
   logical :: good
   call MPI_Init()
-  value = 5
-  call MPI_Sendrecv(value(1:2), 2, MPI_INTEGER, 0, 7, value, 3, MPI_INTEGER, 0, 7, MPI_COMM_SELF, got)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  to = mod(rank + 1, ranks)
+  from = mod(rank + ranks - 1, ranks)
+  sent = 5
+  call MPI_Sendrecv(sent, 2, MPI_INTEGER, to, 7, value, 3, MPI_INTEGER, from, 7, MPI_COMM_WORLD, got)
   call MPI_Status_f082f(got, old)
   call c_same(old, got, answer)
   call MPI_Get_count(got, MPI_INTEGER, count)
-  good = answer == 1 .and. count == 2
+  good = answer == 1 .and. count == 2 .and. got%MPI_SOURCE == from
   call c_is_ignored(ignored, MPI_STATUS_IGNORE, many_ignored, MPI_STATUSES_IGNORE, answer)
   good = good .and. answer == 1
   call c_is_ignored(old, got, old, [got], answer)

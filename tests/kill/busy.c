@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum { LONG = 8 << 20, IRREGULAR = 512 };
-static char *out, *in;
+static char *out, *in, shared[4096];
 static int rank, size;
 
 static void at_work(const char *folder)
@@ -57,6 +57,11 @@ static void one_step(const char *way, int step)
     } else if (!strcmp(way, "computing")) {
         /* One is not in MPI at all. */
         if (rank != 1) MPI_Recv(in, 1, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (!strcmp(way, "opening")) {
+        /* A file is opened and closed all the time. */
+        MPI_File file;
+        if (MPI_File_open(MPI_COMM_WORLD, shared, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) == MPI_SUCCESS)
+            MPI_File_close(&file);
     } else if (!strcmp(way, "flood")) {
         /* Rank 0 does not receive, but its progress takes messages in without end. */
         static char message[4096];
@@ -74,6 +79,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    snprintf(shared, sizeof shared, "%s/shared", argv[2]);
     out = calloc(1, LONG);
     in = calloc(1, LONG);
     int waits = !strcmp(argv[1], "computing");

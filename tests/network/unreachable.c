@@ -1,8 +1,10 @@
 // Rank 1 sends to rank 2, which it cannot call, and waits for rank 0, who waits for rank 2, who waits for rank 1.
 // With `return` errors are returned, and each rank says what it was told. With `handler` a function of the program's gets them.
+// With `given-up FOLDER` rank 0 finds that it cannot call rank 2, and only then rank 2 waits for rank 0, which is still there.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int class_of(int code)
 {
@@ -37,13 +39,42 @@ static int freed(int rank)
     return code;
 }
 
+/* A file by which one rank tells another what it has got to, beside MPI. */
+static void tell(const char *folder, const char *what)
+{
+    char name[200];
+    snprintf(name, sizeof name, "%s/%s", folder, what);
+    fclose(fopen(name, "w"));
+}
+
+static void wait_for(const char *folder, const char *what)
+{
+    char name[200];
+    snprintf(name, sizeof name, "%s/%s", folder, what);
+    while (access(name, F_OK)) usleep(10000);
+}
+
+/* Returns what the receive of ranks 0 and 2 from each other ended with. */
+static int given_up(int rank, const char *folder)
+{
+    int value = 1, code;
+    if (rank == 1) return MPI_SUCCESS;
+    if (rank == 2) wait_for(folder, "given-up");
+    code = MPI_Recv(&value, 1, MPI_INT, 2 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("rank %d: %s\n", rank, class_of(code) == MPI_ERR_PROC_ABORTED ? "aborted" : code ? "failed" : "well");
+    fflush(stdout);
+    tell(folder, rank ? "told" : "given-up");
+    if (rank == 0) wait_for(folder, "told");
+    return code;
+}
+
 int main(int argc, char **argv)
 {
     int rank, value = 1, first, second, last;
     const char *how = argc > 1 ? argv[1] : "";
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (!strcmp(how, "return")) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (!strcmp(how, "return") || !strcmp(how, "given-up")) MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (!strcmp(how, "last") || !strcmp(how, "handler")) {
         MPI_Errhandler own;
         MPI_Comm_create_errhandler(handler, &own);
@@ -53,6 +84,11 @@ int main(int argc, char **argv)
         if (rank == 1) MPI_Send(&value, 1, MPI_INT, 2, 0, MPI_COMM_WORLD);
         if (rank == 2) MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         is_over = 1;
+        last = MPI_Finalize();
+        return last ? 9 : 0;
+    }
+    if (!strcmp(how, "given-up")) {
+        given_up(rank, argv[2]);
         last = MPI_Finalize();
         return last ? 9 : 0;
     }

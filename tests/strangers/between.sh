@@ -47,6 +47,8 @@ stranger() {
     rm -rf "$work/kept" && mkdir "$work/kept"
     [ "${5:-}" != old ] || cp "$work/old" "$work/kept/down"
     chown -R 65534 "$work/kept"
+    # What the stranger before has said is away before this one begins: the shell empties the file only in the background.
+    : > "$work/stranger"
     ip netns exec "$b" python3 "$relay" "$@" > "$work/stranger" 2>&1 &
     doing=$!
     for _ in $(seq 200); do

@@ -69,6 +69,7 @@ middle="$both PORT $net.4 $work/kept"
 check "a relay in the middle of two jobs passes on" 0 "^2 processes have met" meeting "$middle pass" "$both:PORT"
 check "it sees neither the secret nor what the roots say" 0 "seen \[\]" \
     python3 "$relay" seen "$work/kept" "$work/secret" "$net.4" "$net.3" "TERN_"
+check "a port that lets its first callers go is called again" 0 "^2 processes have met" meeting "$middle reset 3" "$both:PORT"
 check "whoever answers first at a port" 0 "^2 processes have met" meeting "$middle wrong" "$both:PORT,$net.4:PORT"
 check "a change in what the roots say" 0 "the process at the other end of the port is gone" meddled "$middle change down 60 1" "$both:PORT"
 left=$(pgrep -f "$work/" | wc -l)

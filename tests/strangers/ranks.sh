@@ -61,6 +61,8 @@ middle() {
     relays=
     for host in "$b" "$c"; do
         rm -rf "$work/kept.$host" && mkdir "$work/kept.$host" && chown 65534 "$work/kept.$host"
+        # What the relay before has said is away before this one begins.
+        : > "$work/relay.$host"
         ip netns exec "$host" python3 "$relay" through 7777 "$work/kept.$host" "$@" > "$work/relay.$host" 2>&1 &
         relays="$relays $!"
         for _ in $(seq 200); do

@@ -13,6 +13,7 @@ MODE  pass                 passes all on to PORT of TARGET, and keeps what goes 
       cut WAY AT           the same, and ends after so many bytes
       record WAY HOW FILE  the same record by record; the first one that comes after FILE is there is altered: it is passed with a
                            bit of it changed (flip), twice (repeat), not at all (drop), or behind the next one (swap)
+      reset COUNT          resets the first callers, so many, and passes on what the next ones say
       mute, bye, wrong, echo    says nothing; ends at once; says something else; says what it hears
       old                  answers as mpiexec has in an earlier job, from FOLDER/down
 Started by root, it becomes nobody. Prints "ready" when it listens.
@@ -21,6 +22,7 @@ Started by root, it becomes nobody. Prints "ready" when it listens.
 import os
 import random
 import socket
+import struct
 import sys
 import threading
 import time
@@ -141,7 +143,12 @@ def serve(address, port, target, folder, mode, *words):
         agent, _ = listener.accept()
         held.append(agent)
         try:
-            if mode in ("pass", "change", "cut", "record"):
+            if mode == "reset" and len(held) <= int(words[0]):
+                agent.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                agent.close()
+            elif mode == "reset":
+                between(agent, target, port, folder, "pass", [])
+            elif mode in ("pass", "change", "cut", "record"):
                 between(agent, target, port, folder, mode, list(words))
             elif mode == "bye":
                 agent.close()

@@ -1,0 +1,100 @@
+//! The decisions how messages and collectives go, and everything that is learned for that. By which mechanism bytes move between two processes of
+//! a node is chosen by [`costs`], in [`transfer`].
+//!
+//! **Facts in, steps out.** [`send`](fn@send) says how a message goes, from what is known before its first byte moves. [`receive`](fn@receive)
+//! says whether a receive is published. [`rendezvous`](fn@rendezvous) says who moves the bytes of a message that waits at its sender. They act on
+//! nothing: no clock, no system call, no memory of messages, and nothing that calls back. They read which rules are on. The engine states the [`Facts`] and takes the [`Step`] that it is
+//! told. What takes time to find out is a step of its own, whose outcome the engine adds to what is [`Known`] before it asks for the next one.
+//! [`collective`](fn@collective::collective) gives the plan of a collective.
+//!
+//! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of
+//! their own where they act.
+//!
+//! | form | what it is | of use for |
+//! |---|---|---|
+//! | [`Streak`] | so many times in a row | habits of the program, peers that wait |
+//! | [`Backoff`] | a pause that doubles after each attempt in vain | what is tried again now and then |
+//! | [`Account`] | what was saved, beside what was spent | what pays after some uses |
+//! | [`Trial`] | two ways, both tried on the program's own messages | what no calibration knows |
+//!
+//! One [`Coordinator`] sees to it that no two trials of transfers of one length run at a time, so that none disturbs another.
+//!
+//! Time is an argument, in nanoseconds of any clock that does not go back. Most of it is asked for only where it matters, since
+//! reading a clock takes as long as a part of a short message: such an argument is a function.
+//!
+//! **Every rule** stands in one table, [`rules`]: its name, what it does, its switch (TERN_POLICY) and its counter. A decision asks
+//! [`Rule::applies`](rules::Rule::applies) where what was learned differs from the plain default:
+//!
+//! ```
+//! use tern_policy::{Streak, rules};
+//!
+//! let mut waits = Streak::of(4);
+//! (0..4).for_each(|_| waits.note(true));
+//! // The default is to publish.
+//! let publishes = !(waits.holds() && rules::AT_ONCE.applies());
+//! assert!(!publishes);
+//! ```
+//!
+//! Rules act in every layer from the memory layouts to the collectives, so this crate stands below all of these.
+
+#![warn(missing_docs)]
+
+mod account;
+mod backoff;
+pub mod collective;
+mod coordinator;
+mod copies;
+pub mod costs;
+mod demotion;
+mod facts;
+mod habit;
+mod learned;
+mod lending;
+mod maker;
+pub mod one_sided;
+mod order;
+pub mod pair;
+mod plan;
+mod ready_predictor;
+mod receive;
+mod rendezvous;
+mod round;
+mod rounds;
+pub mod rules;
+mod segments;
+mod send;
+mod step;
+mod streak;
+pub mod transfer;
+mod trial;
+mod used;
+mod ways;
+
+pub use account::{Account, break_even};
+pub use backoff::{Backoff, SharedBackoff};
+pub use coordinator::{Cell, Coordinator, TrialId};
+pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message, Turn};
+pub use demotion::Demotion;
+pub use facts::{Caller, Facts, Pattern, Purpose, Readiness, Source, ZeroCopy};
+pub use habit::Habits;
+pub use learned::Learned;
+pub use lending::LendingTrials;
+pub use maker::{Maker, Why};
+pub use order::Order;
+pub use pair::Likely;
+pub use plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
+pub use ready_predictor::ReadyPredictor;
+pub use receive::{
+    RecvFacts, RecvKnown, RecvOutcome, RecvPlan, RecvStep, Unpublished, receive, receive_left, receive_located,
+    receive_waiting,
+};
+pub use rendezvous::{RndvFacts, RndvPlan, locates_target, rendezvous};
+pub use round::Round;
+pub use rounds::{Gauge, Rounds, Ticket};
+pub use segments::{MOST as MOST_SEGMENTS, is_coarse};
+pub use send::{ShortPath, aside, send};
+pub use step::{Address, Decision, Known, Outcome, PublishedReceive, Step};
+pub use streak::Streak;
+pub use trial::Trial;
+pub use used::Used;
+pub use ways::{Way, Ways};

@@ -1,0 +1,184 @@
+//! How accesses to the memory of a window go (MPI 5.0, chapter 12). The crate `rma` states the facts, and does what is decided.
+
+use crate::maker::{Maker, Why};
+use crate::rules;
+
+/// How a process reaches memory of a member of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It is its own, or mapped: by loads and stores.
+    Mapped,
+    /// By the kernel.
+    Kernel,
+    /// By the network card.
+    Card,
+    /// By messages, with the member's help.
+    Messages,
+}
+
+/// How an access was made, for the user.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// How its memory is reached.
+    pub way: Way,
+    /// Elements of the origin were combined with those of the target.
+    pub combines: bool,
+    /// The owner of the memory has made it.
+    pub by_owner: bool,
+    /// The rule `guard-mode` has chosen a kernel under the guard, not atomic instructions.
+    pub guarded: bool,
+}
+
+impl Access {
+    /// The way.
+    pub fn text(&self) -> &'static str {
+        match self.way {
+            Way::Mapped if self.guarded => "combined where it is mapped, by a kernel under the guard",
+            Way::Mapped if self.combines => "combined where it is mapped",
+            Way::Mapped => "loads and stores",
+            Way::Kernel if self.by_owner => "the owner of the memory makes it",
+            Way::Kernel => "the kernel copies",
+            Way::Card => "the network card",
+            Way::Messages => "messages to the owner of the memory",
+        }
+    }
+
+    /// Why that is the way. `mechanism`: by which the device copies private memory.
+    pub fn why(&self, mechanism: &'static str) -> Why {
+        match self.way {
+            Way::Mapped if self.guarded => Why::new("rows are quicker so", Maker::Rule(&rules::GUARD_MODE)),
+            Way::Mapped => Why::new("the memory is mapped here", Maker::Nearest("mapped")),
+            Way::Kernel if self.by_owner => {
+                Why::new("it is short, and its owner waits", Maker::Rule(&rules::ASK_OWNER))
+            }
+            Way::Kernel => Why::new("the memory is private", Maker::Nearest(mechanism)),
+            Way::Card => Why::new("the card reaches the memory", Maker::Nearest("network card")),
+            Way::Messages => Why::new("nothing else reaches the memory", Maker::Nearest("messages")),
+        }
+    }
+}
+
+/// How much of a member's memory others can map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mappable {
+    /// No byte of it.
+    Nothing,
+    /// Some bytes; the others are reached by the kernel or by messages.
+    Part,
+    /// All bytes.
+    All,
+}
+
+/// What is known of a member when the window is made.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberFacts {
+    /// Loads and stores reach all of its memory already: it is this process's own, it lies in the memory that all have mapped, or it
+    /// is empty.
+    pub near: bool,
+    /// A network card serves the window.
+    pub card: bool,
+    /// How much of its memory can be mapped here.
+    pub mappable: Mappable,
+}
+
+/// How the memory of a member is reached. `map` maps what can be mapped of it, and says whether that went well. `copies` says whether
+/// the kernel copies between this process and the member. Each of them takes time, and is called where it matters only.
+pub fn way_to(facts: MemberFacts, map: impl FnOnce() -> bool, copies: impl FnOnce() -> bool) -> Way {
+    match facts.mappable {
+        _ if facts.near => Way::Mapped,
+        _ if facts.card => Way::Card,
+        // The kernel reaches the rest, and all of it where nothing could be mapped.
+        Mappable::Part => {
+            map();
+            Way::Kernel
+        }
+        Mappable::All if map() => Way::Mapped,
+        // Its owner has not exposed it to the kernel.
+        Mappable::All => Way::Messages,
+        Mappable::Nothing if copies() => Way::Kernel,
+        Mappable::Nothing => Way::Messages,
+    }
+}
+
+/// A row has more elements. Fewer take as long by instructions as entering a guard does.
+const FEW: usize = 16;
+
+/// Whether a row of elements is combined by atomic instructions, where the mode of its guard allows them, and not by a kernel under
+/// the guard. `whole`: the row is to be replaced all at once, which instructions cannot. `bears`: what the guard has learned of rows.
+#[inline(always)]
+pub fn by_instructions(elements: usize, whole: bool, bears: impl FnOnce() -> bool) -> bool {
+    !whole && (elements <= FEW || bears() || !rules::GUARD_MODE.applies())
+}
+
+/// Whether the owner of private memory makes an access quicker than the kernel, if it waits: few bytes, which fit the `room` of a
+/// request, or many that need not come back.
+#[inline]
+pub fn suits_owner(bytes: usize, room: usize, comes_back: bool) -> bool {
+    bytes <= room || !comes_back
+}
+
+/// Fewer runs than these are not worth a copy.
+const FEWEST: usize = 64;
+/// So many runs at least must go together, on average.
+const TOGETHER: usize = 4;
+
+/// Whether so many runs of a target may be worth a copy of the data in the order of addresses.
+pub fn may_sort(runs: usize) -> bool {
+    runs >= FEWEST
+}
+
+/// Whether they are: in that order they are `groups` of neighbours, each of which is one request to the network.
+pub fn sorts(runs: usize, groups: usize) -> bool {
+    may_sort(runs) && groups * TOGETHER <= runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_is_told_how_an_access_was_made() {
+        let plain = Access { way: Way::Mapped, combines: false, by_owner: false, guarded: false };
+        let told = |access: Access| format!("{}, since {}", access.text(), access.why("cma"));
+        assert_eq!(told(plain), "loads and stores, since the memory is mapped here (nearest way: mapped)");
+        let private = Access { way: Way::Kernel, ..plain };
+        assert_eq!(told(private), "the kernel copies, since the memory is private (nearest way: cma)");
+        assert!(told(Access { by_owner: true, ..private }).ends_with("(rule ask-owner)"));
+        assert!(told(Access { guarded: true, combines: true, ..plain }).ends_with("(rule guard-mode)"));
+    }
+
+    #[test]
+    fn the_nearest_way_to_a_member_is_taken() {
+        let facts = |near, card, mappable| MemberFacts { near, card, mappable };
+        let never = || -> bool { unreachable!("it does not matter") };
+        assert_eq!(way_to(facts(true, true, Mappable::All), never, never), Way::Mapped);
+        assert_eq!(way_to(facts(false, true, Mappable::All), never, never), Way::Card);
+        assert_eq!(way_to(facts(false, false, Mappable::Nothing), never, || true), Way::Kernel);
+        assert_eq!(way_to(facts(false, false, Mappable::Nothing), never, || false), Way::Messages);
+        for (mappable, mapped, wanted) in [
+            (Mappable::All, true, Way::Mapped),
+            (Mappable::All, false, Way::Messages),
+            (Mappable::Part, true, Way::Kernel),
+            (Mappable::Part, false, Way::Kernel),
+        ] {
+            assert_eq!(way_to(facts(false, false, mappable), || mapped, never), wanted, "{mappable:?}, {mapped}");
+        }
+    }
+
+    #[test]
+    fn long_rows_go_by_instructions_while_the_guard_bears_them() {
+        let unasked = || -> bool { unreachable!("short rows are not asked about") };
+        assert!(by_instructions(FEW, false, unasked) && !by_instructions(FEW, true, unasked));
+        assert!(by_instructions(FEW + 1, false, || true) && !by_instructions(FEW + 1, false, || false));
+    }
+
+    #[test]
+    fn an_owner_is_asked_for_what_fits_or_need_not_come_back() {
+        assert!(suits_owner(224, 224, true) && !suits_owner(225, 224, true) && suits_owner(1 << 20, 224, false));
+    }
+
+    #[test]
+    fn runs_are_sorted_where_many_go_together() {
+        assert!(sorts(64, 16) && !sorts(64, 17) && !sorts(63, 1));
+    }
+}

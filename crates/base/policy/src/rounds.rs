@@ -1,0 +1,202 @@
+//! Trials of many kinds of transfers, and of rounds of transfers that go the same way.
+
+use crate::coordinator::{self, Cell, TrialId};
+use crate::rules::Rule;
+use crate::trial::{JointTrial, Trial};
+use std::collections::BTreeMap;
+
+/// A trial for each kind of what is tried, which is a number.
+#[derive(Debug)]
+pub struct Kinds<T> {
+    trials: BTreeMap<usize, T>,
+    /// The kind that began last.
+    last: Option<usize>,
+    /// Its number, for the coordinator.
+    table: u64,
+}
+
+impl<T> Default for Kinds<T> {
+    fn default() -> Kinds<T> {
+        Kinds { trials: BTreeMap::new(), last: None, table: coordinator::new_table() }
+    }
+}
+
+impl<T: Default> Kinds<T> {
+    /// The trial of `kind`, of which something begins now, and whether what began last was of that kind as well.
+    pub fn begin(&mut self, kind: usize) -> (&mut T, bool) {
+        let same = self.last.replace(kind) == Some(kind);
+        (self.trials.entry(kind).or_default(), same)
+    }
+
+    /// The trial of `kind`.
+    fn of(&mut self, kind: usize) -> &mut T {
+        self.trials.entry(kind).or_default()
+    }
+
+    /// The trial of `kind`, for the coordinator.
+    pub(crate) fn id(&self, kind: usize) -> TrialId {
+        TrialId::new(self.table, kind)
+    }
+
+    /// The trial of what began last.
+    pub fn last(&mut self) -> Option<&mut T> {
+        self.trials.get_mut(&self.last?)
+    }
+}
+
+/// Trials for transfers of different kinds.
+pub type Trials = Kinds<Trial>;
+
+impl Trials {
+    /// The way for a transfer of `kind` in `cell` that begins at `now`, in nanoseconds.
+    pub fn way(&mut self, kind: usize, cell: Cell, now: impl FnOnce() -> u64) -> usize {
+        let id = self.id(kind);
+        let (trial, same) = self.begin(kind);
+        if !trial.is_running() {
+            return trial.way(now, same);
+        }
+        if !coordinator::with(|coordinator| coordinator.may_run(cell, id)) {
+            return trial.give_way();
+        }
+        let way = trial.way(now, same);
+        if !trial.is_running() {
+            coordinator::with(|coordinator| coordinator.end(cell, id));
+        }
+        way
+    }
+}
+
+/// The turn of a trial that one transfer carries until it is known how it went. Several may be under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    kind: usize,
+    number: u32,
+}
+
+impl Trials {
+    /// The ticket of the transfer of `kind` that was told its way last, if the trial runs.
+    fn ticket(&self, kind: usize) -> Option<Ticket> {
+        self.trials.get(&kind).and_then(Trial::ticket).map(|number| Ticket { kind, number })
+    }
+}
+
+impl Kinds<JointTrial> {
+    /// As [`Kinds::begin`], of a trial that other processes make at the same time, in `cell`.
+    pub fn begin_joint(&mut self, kind: usize, cell: Cell) -> (&mut JointTrial, bool) {
+        let id = self.id(kind);
+        let (trial, same) = self.begin(kind);
+        if trial.is_running() {
+            trial.holds = true;
+            coordinator::with(|coordinator| coordinator.seize(cell, id));
+        } else if std::mem::take(&mut trial.holds) {
+            coordinator::with(|coordinator| coordinator.end(cell, id));
+        }
+        (trial, same)
+    }
+}
+
+/// Trials of which all transfers of a *round* go the same way: those that are begun together, and then waited for. What counts is how
+/// soon the next round begins with a transfer of that kind, since beginning one says little of what it costs.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    trials: Trials,
+    /// Of the round that is under way, if it has begun.
+    way: Option<usize>,
+}
+
+impl Rounds {
+    /// The way for a transfer of `kind` in `cell` that begins at `now`, in nanoseconds. `first`: how it is to be tried, if none of that kind was.
+    pub fn way(&mut self, kind: usize, cell: Cell, now: impl FnOnce() -> u64, first: impl FnOnce() -> Trial) -> usize {
+        *self.way.get_or_insert_with(|| {
+            self.trials.trials.entry(kind).or_insert_with(first);
+            self.trials.way(kind, cell, now)
+        })
+    }
+
+    /// The same for a transfer that gives its ticket back if it does not go that way. Only the first one of a round has one, since the others go as it does.
+    pub fn draw(
+        &mut self, kind: usize, cell: Cell, now: impl FnOnce() -> u64, first: impl FnOnce() -> Trial,
+    ) -> (usize, Option<Ticket>) {
+        let begins = self.way.is_none();
+        let way = self.way(kind, cell, now, first);
+        (way, if begins { self.trials.ticket(kind) } else { None })
+    }
+
+    /// The transfer with this ticket has gone otherwise.
+    pub fn give_back(&mut self, ticket: Ticket) {
+        self.trials.of(ticket.kind).give_back(ticket.number);
+    }
+
+    /// What begins from now on is another round.
+    pub fn end_round(&mut self) {
+        self.way = None;
+    }
+}
+
+/// Finds out what the memory of long transfers is, by trying both answers on all transfers of a round.
+#[derive(Debug, Default)]
+pub struct Gauge(Rounds);
+
+impl Gauge {
+    /// Whether the target of a transfer of `len` bytes, which begins at `now`, seems to be in no cache and not to be read soon, so that streaming
+    /// stores write it best: by power of two, and by `rule`.
+    pub fn streams(&mut self, rule: &Rule, len: usize, now: impl FnOnce() -> u64) -> bool {
+        rule.departs(|| self.0.way(Gauge::kind(len), Cell::of(len), now, Trial::hasty) == 1)
+    }
+
+    /// Transfers of `len` bytes begin to come otherwise: a trial of their sender's may be finding out whether there are to be such at all. It would
+    /// count what is tried here for its own, so this process tries nothing for the next `transfers`.
+    pub fn yield_to_peer(&mut self, len: usize, transfers: u32) {
+        let id = self.0.trials.id(Gauge::kind(len));
+        coordinator::with(|coordinator| coordinator.yield_to_peer(Cell::of(len), id, transfers));
+    }
+
+    fn kind(len: usize) -> usize {
+        (len | 1).ilog2() as usize
+    }
+
+    /// See [`Rounds::end_round`].
+    pub fn end_round(&mut self) {
+        self.0.end_round();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules;
+    use crate::trial::{TURN, TURNS};
+
+    #[test]
+    fn a_round_goes_one_way() {
+        let mut rounds = Rounds::default();
+        let mut ways = Vec::new();
+        let clock = || 0;
+        for _ in 0..TURN * TURNS {
+            let way = rounds.way(3, Cell::of(8), clock, || Trial::presuming(1));
+            assert!(
+                (0..5).all(|kind| rounds.way(kind, Cell::of(8), clock, Trial::default) == way),
+                "those that are begun with it"
+            );
+            rounds.end_round();
+            ways.push(way);
+        }
+        let turn = TURN as usize;
+        assert!(ways[..turn].iter().chain(&ways[3 * turn..]).all(|&way| way == 1), "what was presumed: {ways:?}");
+        assert!(ways[turn..3 * turn].iter().all(|&way| way == 0), "and what is tried: {ways:?}");
+    }
+
+    #[test]
+    fn what_a_sender_tries_is_not_measured_by_its_receiver() {
+        let mut gauge = Gauge::default();
+        let streams = |gauge: &mut Gauge, now: u64| {
+            let streams = gauge.streams(&rules::STORES, 20_000, || now);
+            gauge.end_round();
+            streams
+        };
+        (0..10).for_each(|now| _ = streams(&mut gauge, now));
+        gauge.yield_to_peer(20_000, 40);
+        let tried = (0..200).position(|number| streams(&mut gauge, 10 + number));
+        assert_eq!(tried, Some(40 + TURN as usize), "after the 40, and a turn of its better way");
+    }
+}

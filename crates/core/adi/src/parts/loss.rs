@@ -1,0 +1,110 @@
+//! Part of the engine: processes that cannot be reached any more, and whom that concerns.
+
+use crate::{Concerned, Members, Proc, UNKNOWN};
+use std::collections::HashMap;
+
+/// The lost ones.
+#[derive(Default)]
+pub struct Loss {
+    /// Why each of them is lost.
+    lost: HashMap<Proc, String>,
+    /// Those for which messages had left that will not arrive, and in which contexts the next call fails for that.
+    untold: Vec<(Proc, Concerned)>,
+    /// Which processes take part in a context, if anybody knows.
+    members: Option<Members>,
+}
+
+impl Loss {
+    /// True while no process is lost.
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        self.lost.is_empty()
+    }
+
+    /// Whether `peer` is lost.
+    #[inline]
+    pub fn has(&self, peer: Proc) -> bool {
+        !self.lost.is_empty() && self.lost.contains_key(&peer)
+    }
+
+    /// `peer` is lost. False when that was known.
+    pub fn note(&mut self, peer: Proc, why: &str) -> bool {
+        self.lost.insert(peer, why.to_string()).is_none()
+    }
+
+    /// Messages had left for `peer`, which is lost, that will not arrive: the next call in one of these contexts is to fail for that.
+    pub fn owe(&mut self, peer: Proc, concerned: Concerned) {
+        self.untold.push((peer, concerned));
+    }
+
+    /// A call fails because of `peer`.
+    pub fn told(&mut self, peer: Proc) {
+        self.untold.retain(|untold| untold.0 != peer);
+    }
+
+    /// For whom messages had left that will not arrive, if no call has failed for that.
+    pub fn untold(&self) -> Option<Proc> {
+        self.untold.first().map(|untold| untold.0)
+    }
+
+    /// The same, if that concerns this context.
+    fn untold_in(&self, context: u32) -> Option<Proc> {
+        self.untold.iter().find(|untold| untold.1(context)).map(|untold| untold.0)
+    }
+
+    /// From now on it is known which processes take part in a context.
+    pub fn know_members(&mut self, members: Members) {
+        self.members = Some(members);
+    }
+
+    /// Why that process cannot be reached any more; `None` when it can.
+    pub fn why(&self, peer: Proc) -> Option<&str> {
+        self.lost.get(&peer).map(String::as_str)
+    }
+
+    /// The lost process without which a receive in `context` may never get a message: `from`, or for a wildcard any
+    /// that takes part. Else one that a call in `context` is to fail for.
+    pub fn hits(&self, from: Proc, context: u32) -> Option<Proc> {
+        let untold = || self.untold_in(context);
+        if from != UNKNOWN {
+            return self.lost.contains_key(&from).then_some(from).or_else(untold);
+        }
+        let member = |peer: &&Proc| self.members.as_ref().is_none_or(|members| members(context, **peer));
+        self.lost.keys().find(member).copied().or_else(untold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_loss_concerns_those_who_name_the_process_or_might_mean_it() {
+        let mut loss = Loss::default();
+        assert!(loss.is_none() && loss.hits(UNKNOWN, 0).is_none());
+        assert!(loss.note(4, "its node is down") && !loss.note(4, "again"));
+        assert!(loss.has(4) && !loss.has(5));
+        assert_eq!((loss.hits(4, 0), loss.hits(5, 0)), (Some(4), None));
+        assert_eq!(loss.hits(UNKNOWN, 0), Some(4), "nobody knows who takes part");
+        loss.know_members(Rc::new(|context, peer| context == 7 && peer == 4));
+        assert_eq!((loss.hits(UNKNOWN, 0), loss.hits(UNKNOWN, 7)), (None, Some(4)));
+        assert_eq!((loss.why(4), loss.why(5)), (Some("again"), None));
+    }
+
+    #[test]
+    fn what_will_not_arrive_concerns_one_call_of_whoever_meets_the_process() {
+        let mut loss = Loss::default();
+        loss.note(4, "its node is down");
+        loss.owe(4, Rc::new(|context| context == 7));
+        assert_eq!((loss.hits(5, 0), loss.hits(5, 7)), (None, Some(4)));
+        loss.told(5);
+        assert_eq!(loss.untold(), Some(4));
+        loss.note(6, "its node is down");
+        loss.owe(6, Rc::new(|context| context == 8));
+        assert_eq!((loss.hits(5, 7), loss.hits(5, 8)), (Some(4), Some(6)), "one loss does not hide another");
+        loss.told(4);
+        loss.told(6);
+        assert_eq!((loss.hits(5, 7), loss.untold()), (None, None));
+    }
+}

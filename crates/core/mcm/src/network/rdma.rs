@@ -1,0 +1,66 @@
+//! The RDMA device, over a card or the software HCA.
+
+use std::io::Result;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tern_hca::Maker;
+use tern_pmi::Job;
+use tern_settings::TupleQ;
+use tern_verbs::{Endpoint, Settings, Transport};
+
+/// The shortest and the longest time for which a call waits for the machine of a peer.
+const CALL: [Duration; 2] = [Duration::from_secs(3), Duration::from_secs(60)];
+
+/// Opens the card, or the software HCA.
+pub fn open(job: &Job, maker: Maker) -> Result<Endpoint> {
+    let settings = settings(job, maker)?;
+    let endpoint = Endpoint::open(job.rank, job.size, &settings)?;
+    if settings.transport != endpoint.transport() && job.rank == 0 {
+        tern_settings::warn!("the network card has no XRC: each process is connected to each that it sends to");
+    }
+    Ok(endpoint)
+}
+
+/// What the user has set, for the network of this job.
+fn settings(job: &Job, maker: Maker) -> Result<Settings> {
+    let interface = Some(tern_settings::INTERFACE.get()).filter(|name| *name != "auto").map(str::to_owned);
+    let default = Settings::default();
+    let address: Option<IpAddr> = job.address;
+    let reached = address.filter(|_| maker == Maker::Software).map(|address| address.to_string());
+    Ok(Settings {
+        maker,
+        address: address.filter(|_| interface.is_none()),
+        interface: interface.or(reached),
+        transport: match tern_settings::TRANSPORT.get() {
+            tern_settings::Transport::Xrc => Transport::Xrc,
+            tern_settings::Transport::Auto | tern_settings::Transport::Rc => Transport::Rc,
+        },
+        node: job.node,
+        node_file: Some(Arc::new(job.segment.try_clone()?)),
+        link: tern_settings::LINK.get().parse().map_err(std::io::Error::other)?,
+        faults: tern_settings::FAULTS.get().parse().map_err(std::io::Error::other)?,
+        packet: tern_settings::PACKET.get() as usize,
+        eager: tern_settings::EAGER_LIMIT.get().map_or(default.eager, |bytes| bytes as usize),
+        credits: tern_settings::CREDITS.get() as u32,
+        buffers: tern_settings::RECEIVES.get() as u32,
+        rings: tern_settings::RINGS.get() as u32,
+        ring_after: tern_settings::RINGS_AFTER.get().min(u32::MAX as u64) as u32,
+        ring_cell: tern_settings::RINGS_CELL.get() as u32,
+        header_cache: tern_settings::HEADER_CACHE.get(),
+        ports: tern_settings::PORTS.get() as u32,
+        tuples: tern_settings::TUPLEQ.get() != TupleQ::Off,
+        queues: match tern_settings::TUPLEQ.get() {
+            TupleQ::Queues => tern_settings::TUPLEQ_QUEUES.get() as u32,
+            TupleQ::Auto | TupleQ::Write | TupleQ::Off => 0,
+        },
+        direct: tern_settings::TUPLEQ_THRESHOLD.get() as usize,
+        tuple_copy: tern_settings::TUPLEQ_COPY.get() as usize,
+        registered: tern_settings::REGISTERED.get(),
+        frequent: tern_settings::FREQUENT.get(),
+        frequent_share: tern_settings::FREQUENT_SHARE.get() as u32,
+        silence: (2 * tern_settings::PEER_TIMEOUT.get()).clamp(CALL[0], CALL[1]),
+        explain: tern_settings::EXPLAIN.get() == tern_settings::Explain::Choices,
+        ..default
+    })
+}

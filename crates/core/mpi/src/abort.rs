@@ -1,0 +1,76 @@
+//! The end of the job in case of errors.
+
+use crate::forked;
+use crate::runtime::installed;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// This process runs what the program has registered for its exit.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Says `text`, ends every process of the job, and this one with exit code `code`. Functions of atexit run first, and may call MPI: if one comes
+/// here again, the process ends at once.
+pub fn abort(code: i32, text: &str) -> ! {
+    tell(code, text);
+    // Relaxed: the other call that matters is this thread's own.
+    if ENDING.swap(true, Ordering::Relaxed) {
+        tern_node::end_process(code);
+    }
+    std::process::exit(code)
+}
+
+/// [`abort`] in the middle of a call, where the core's state is borrowed: functions of atexit do not run.
+pub fn abort_inside(code: i32, text: &str) -> ! {
+    tell(code, text);
+    tern_node::end_process(code)
+}
+
+/// Says `text`, and that the job ends with exit code `code`, to whoever ends it. The child of a fork ends here, alone.
+fn tell(code: i32, text: &str) {
+    if forked::is_child() {
+        forked::end(code, text);
+    }
+    let runtime = installed();
+    let kept =
+        runtime.is_some_and(|runtime| runtime.job.launch == tern_pmi::Launch::Foreign && runtime.job.control.is_some());
+    match runtime.and_then(|runtime| runtime.control()) {
+        Some(control) if kept => control.abort_kept(code, text),
+        Some(control) => control.abort(code, text),
+        None => {
+            // One write, so that lines of several processes do not mix. Nobody is left to tell if
+            // it fails.
+            let _ = std::io::stderr().write_all(format!("tern: {text}\n").as_bytes());
+        }
+    }
+    tern_pmi::foreign::abort(code);
+}
+
+/// From now on a panic says where it happened and in which rank, before it ends the process.
+pub fn report_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let rank = installed().map(|runtime| runtime.me);
+        let place = panic.location().map_or_else(|| "an unknown place".into(), |at| at.to_string());
+        let text = defect(rank, &place, panic.payload_as_str().unwrap_or("no message"));
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }));
+}
+
+fn defect(rank: Option<u32>, place: &str, message: &str) -> String {
+    let rank = rank.map_or_else(|| "this process".into(), |rank| format!("rank {rank}"));
+    format!(
+        "tern: internal error in {rank} at {place}: {message}\n\
+         tern: this is a defect of Tern and ends the job; please report it with these lines\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defect_is_told_with_rank_and_place() {
+        let text = defect(Some(3), "src/a.rs:7:1", "no such thing");
+        assert!(text.starts_with("tern: internal error in rank 3 at src/a.rs:7:1: no such thing\n"));
+        assert!(text.ends_with('\n') && text.contains("report"));
+    }
+}

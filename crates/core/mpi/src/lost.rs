@@ -1,0 +1,38 @@
+//! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4). And those
+//! that send what cannot be right: the job ends.
+
+use crate::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use crate::error::Error;
+use crate::identity::{self, Identity};
+use crate::runtime::{adi, installed};
+use tern_adi::{Damaged, Proc};
+
+/// The error of a call that needs `peer`.
+#[cold]
+pub fn error(peer: Proc) -> Box<Error> {
+    let why = adi().why_lost(peer).unwrap_or_else(|| "another process of the operation has lost it".into());
+    Error::new(MPI_ERR_PROC_ABORTED, sentence(peer, &why))
+}
+
+/// Ends the job: a packet has come that cannot be right. It comes while the engine is borrowed.
+#[cold]
+pub fn end_by_damage(damaged: &Damaged) {
+    let remedy = "Its memory or the way from there is damaged, or its Tern is another version";
+    crate::abort::abort_inside(MPI_ERR_OTHER, &format!("{} has sent {damaged}. {remedy}", who(damaged.from)));
+}
+
+/// A process, for messages.
+pub(crate) fn who(peer: Proc) -> String {
+    match installed().and_then(|runtime| runtime.nodes.get(peer as usize)) {
+        Some(node) => format!("rank {peer} of MPI_COMM_WORLD, on node {node},"),
+        None => {
+            let Identity { job, rank } = identity::of(peer);
+            format!("rank {rank} of another job ({job:x})")
+        }
+    }
+}
+
+fn sentence(peer: Proc, why: &str) -> String {
+    let who = who(peer);
+    format!("{who} cannot be reached any more: {why}. What it should have sent or received is lost")
+}

@@ -1,0 +1,222 @@
+//! Communicators as objects: their parts, their handles, and the agreements that their processes enter.
+
+use super::{Attributes, Channels, Group, Pool, Topology, objects};
+use crate::constants::*;
+use crate::context::{self, ContextId};
+use crate::error::Result;
+use crate::exchange::Circle;
+use crate::identity;
+use crate::info_map::{InfoMap, put};
+use crate::runtime::runtime;
+use crate::scope::Errhandler;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use tern_coll::Peers;
+
+/// A communicator (MPI 5.0 section 7.2.2).
+pub struct Comm {
+    pub handle: Cell<usize>,
+    /// Context of point-to-point messages; collectives use `peers.context`.
+    pub context: u32,
+    /// The id that both contexts come from: free again when the communicator is dropped.
+    pub id: ContextId,
+    pub rank: i32,
+    pub local: Rc<Group>,
+    /// The remote group when this is an intercommunicator.
+    pub remote: Option<Rc<Group>>,
+    pub peers: Rc<Peers>,
+    /// Collectives may take the short way: an intracommunicator on which no call was refused lately, and no algorithm of messages forced.
+    pub quick: Cell<bool>,
+    pub errhandler: RefCell<Rc<Errhandler>>,
+    pub name: RefCell<String>,
+    pub attributes: Attributes,
+    pub info: RefCell<InfoMap>,
+    /// Topology (MPI 5.0 chapter 8), if it has one.
+    pub topology: RefCell<Option<Rc<Topology>>>,
+    /// Buffer for buffered sends attached to this communicator (section 3.6).
+    pub buffer: RefCell<Option<Rc<Pool>>>,
+    /// What matches its partitioned sends and receives (chapter 4).
+    pub channels: Channels,
+}
+
+/// Runs `look` on the communicator that `handle` names, if there is one. Nothing else is to be done in
+/// there: the table of communicators is borrowed.
+#[inline(always)]
+pub fn find<R>(handle: usize, look: impl FnOnce(&Rc<Comm>) -> Option<R>) -> Option<R> {
+    match handle {
+        MPI_COMM_WORLD => look(objects().world.borrow().as_ref()?),
+        MPI_COMM_SELF => look(objects().own.borrow().as_ref()?),
+        _ => look(objects().comms.borrow().get(handle)?),
+    }
+}
+
+/// The communicator that `handle` names, or MPI_ERR_COMM.
+pub fn lookup(handle: usize) -> Result<Rc<Comm>> {
+    if let Some(comm) = find(handle, |comm| Some(comm.clone())) {
+        return Ok(comm);
+    }
+    match handle {
+        MPI_COMM_NULL => err!(MPI_ERR_COMM, "the communicator is MPI_COMM_NULL"),
+        MPI_COMM_WORLD | MPI_COMM_SELF => {
+            err!(MPI_ERR_COMM, "MPI_COMM_WORLD and MPI_COMM_SELF exist between MPI_Init and MPI_Finalize only")
+        }
+        _ => err!(MPI_ERR_COMM, "{handle:#x} is not a communicator: it was freed, or never made"),
+    }
+}
+
+impl Comm {
+    pub fn size(&self) -> i32 {
+        self.local.size()
+    }
+    pub fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+    /// The group that destinations and sources of messages are ranks in.
+    pub fn target(&self) -> &Group {
+        self.remote.as_ref().unwrap_or(&self.local)
+    }
+
+    /// A communicator of this process, which is in `local`. It has no handle yet.
+    pub fn new(id: ContextId, local: Rc<Group>, remote: Option<Rc<Group>>, errhandler: Rc<Errhandler>) -> Comm {
+        let rank = local.rank_of(runtime().me).expect("this process is in its local group");
+        let others = remote.as_ref().map(|group| group.procs.clone());
+        let crowded = others.is_none() && runtime().adi.mcm().crowds(&local.procs);
+        let peers =
+            Peers::new(id.collective(), rank as u32, local.procs.clone(), others, id.epoch()).with_crowd(crowded);
+        Comm {
+            handle: Cell::new(MPI_COMM_NULL),
+            context: id.point_to_point(),
+            id,
+            rank,
+            local,
+            quick: Cell::new(
+                remote.is_none() && !peers.selection.forces_any_messages() && !tern_settings::EXPLAIN.get().is_used(),
+            ),
+            remote,
+            peers: Rc::new(peers),
+            errhandler: RefCell::new(errhandler),
+            name: RefCell::new(String::new()),
+            attributes: Attributes::default(),
+            info: RefCell::default(),
+            topology: RefCell::default(),
+            buffer: RefCell::default(),
+            channels: Default::default(),
+        }
+    }
+
+    /// A predefined communicator under its handle.
+    pub fn predefined(handle: usize, id: u32, group: Rc<Group>, name: &str, errhandler: Rc<Errhandler>) -> Rc<Comm> {
+        let comm = Comm::new(ContextId::predefined(id), group, None, errhandler);
+        comm.handle.set(handle);
+        *comm.name.borrow_mut() = name.to_owned();
+        Rc::new(comm)
+    }
+
+    /// What stands for a duplicate of `parent` that is being made.
+    pub fn before(parent: &Comm) -> Comm {
+        Comm {
+            handle: Cell::new(MPI_COMM_NULL),
+            context: parent.context,
+            id: ContextId::predefined(context::WORLD),
+            rank: parent.rank,
+            local: parent.local.clone(),
+            remote: parent.remote.clone(),
+            peers: parent.peers.clone(),
+            quick: Cell::new(false),
+            errhandler: parent.errhandler.clone(),
+            name: RefCell::default(),
+            attributes: Attributes::default(),
+            info: RefCell::default(),
+            topology: parent.topology.clone(),
+            buffer: RefCell::default(),
+            channels: Default::default(),
+        }
+    }
+
+    /// This communicator in place of `early`, which stood for it, with what the program has given
+    /// that one meanwhile.
+    pub fn after(self, early: &Comm) -> Comm {
+        self.handle.set(early.handle.get());
+        self.errhandler.replace(early.errhandler.borrow().clone());
+        self.name.replace(early.name.take());
+        early.info.take().iter().for_each(|(key, value)| put(&mut self.info.borrow_mut(), key, value));
+        self.attributes.values.borrow_mut().append(&mut early.attributes.values.borrow_mut());
+        self.buffer.replace(early.buffer.take());
+        self
+    }
+
+    /// Its name for messages.
+    pub fn label(&self) -> String {
+        let name = self.name.borrow();
+        match name.is_empty() {
+            true => format!("the communicator {:#x}", self.handle.get()),
+            false => name.clone(),
+        }
+    }
+
+    /// All its processes, those of the remote group too, for one agreement that all of them
+    /// enter in the same order as their other collective calls.
+    pub fn circle(&self) -> Circle {
+        let sequence = self.peers.sequence[0].get();
+        self.peers.sequence[0].set(sequence.wrapping_add(1));
+        let tag = context::sequence_tag(sequence);
+        let (first, second) = self.sides();
+        let procs: Rc<[_]> = match second {
+            None => first.procs.clone(),
+            Some(second) => first.procs.iter().chain(second.procs.iter()).copied().collect(),
+        };
+        Circle { context: self.peers.context, tag, me: self.own_offset() + self.rank as usize, procs }
+    }
+
+    /// The groups in an order that both sides agree on: that of their first processes.
+    fn sides(&self) -> (&Group, Option<&Group>) {
+        match &self.remote {
+            None => (&self.local, None),
+            Some(remote) if identity::of(self.local.procs[0]) < identity::of(remote.procs[0]) => {
+                (&self.local, Some(remote))
+            }
+            Some(remote) => (remote, Some(&self.local)),
+        }
+    }
+
+    /// Index of the local group's first process in [`Comm::circle`].
+    pub fn own_offset(&self) -> usize {
+        match self.sides() {
+            (first, Some(_)) if !std::ptr::eq(first, &*self.local) => first.procs.len(),
+            _ => 0,
+        }
+    }
+
+    /// Index of the remote group's first process in [`Comm::circle`].
+    pub fn remote_offset(&self) -> usize {
+        if self.own_offset() == 0 { self.local.procs.len() } else { 0 }
+    }
+}
+
+/// Makes the predefined communicators known under their handles.
+pub fn install(world: Rc<Comm>, own: Rc<Comm>) {
+    *objects().world.borrow_mut() = Some(world);
+    *objects().own.borrow_mut() = Some(own);
+}
+
+/// Takes them away again.
+pub fn uninstall() {
+    *objects().world.borrow_mut() = None;
+    *objects().own.borrow_mut() = None;
+}
+
+/// Gives a new communicator its handle.
+pub fn hand_out(comm: Comm) -> usize {
+    objects().comms.borrow_mut().insert_with(|handle| {
+        comm.handle.set(handle);
+        Rc::new(comm)
+    })
+}
+
+/// Called when a communicator is freed: it is no longer the parent, though transfers may keep it.
+pub fn forget_parent(comm: &Rc<Comm>) {
+    let parent = &objects().parent;
+    if std::ptr::eq(parent.borrow().as_ptr(), Rc::as_ptr(comm)) {
+        parent.replace(Weak::new());
+    }
+}

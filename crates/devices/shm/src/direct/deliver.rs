@@ -1,0 +1,323 @@
+//! The tuple queues of this process: receives are published, and the sender of a message for one finds it and fills it; and messages that
+//! the receiver gets. The policy tells how the bytes move.
+
+use super::chunks::{Share, by_kernel, copy_part, count_mapped};
+use crate::posted_receives::{PostedReceives, Published, Word};
+use crate::segment::Occupation;
+use crate::state::Shm;
+use crate::transfers::Pending;
+use tern_copy::Target;
+use tern_counters as counters;
+use tern_device::{
+    Delivery, Ended, Found, Key, Memory, Outgoing, PublishedReceive, Pull, Recall, RecallReason, TupleQueue,
+};
+use tern_node::clock;
+use tern_policy::costs::Placement;
+use tern_policy::rules;
+use tern_policy::transfer::{self, Deliver, Get, Situation};
+
+/// For so many bytes of a message a sender looks once more for a receive that is about to be published,
+/// and so often at most.
+const LOOK: u64 = 256;
+const MOST_LOOKS: u64 = 256;
+/// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
+const LOOKS: u32 = 200;
+/// Looks at a process that has not begun to wait yet.
+const NEARLY: u32 = 25;
+
+/// Looks at a process that may be about to say that it is ready to receive, which take about as long as a copy of 16 KiB.
+const SOON: u32 = 50;
+
+/// Whether that holds at one of so many looks.
+fn comes_true(looks: u32, holds: impl Fn() -> bool) -> bool {
+    (0..looks).any(|look| {
+        if look > 0 {
+            std::hint::spin_loop();
+        }
+        holds()
+    })
+}
+
+/// What became of a claimed receive. In one register: what is returned in memory is read back by wider loads than it was stored by, which wait
+/// until the stores before them, to lines that the receiver holds, are done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Filled {
+    Whole,
+    /// Both sides go on with it.
+    Partly,
+    /// The mechanism has failed, which it no longer is chosen after, or packets are better.
+    Not,
+}
+
+impl TupleQueue for Shm {
+    fn publish(&self, peer: u32, key: &Key, memory: &Memory, receiver: u32, seen: u32) -> Option<u32> {
+        if !self.is_home(peer) {
+            return None;
+        }
+        let forks = self.direct.access.keep_forks_out();
+        let memory = if forks.is_some() { self.direct.access.look_again(memory) } else { *memory };
+        let memory = self.direct.access.named(&memory);
+        let receive = Published { key: *key, receiver, target: memory };
+        let order = self.direct.order.get();
+        let slot = self.own_posted(peer).publish(&receive, order, seen)?;
+        self.note_publication(peer, slot, &memory);
+        Some(slot)
+    }
+
+    fn recall(&self, peer: u32, slot: u32, reason: RecallReason) -> Recall {
+        if reason == RecallReason::Packets {
+            self.forget(peer, slot);
+            return Recall::Won;
+        }
+        if !self.own_posted(peer).retract(slot) {
+            return Recall::Claimed;
+        }
+        self.end_publication(peer, slot);
+        Recall::Won
+    }
+
+    fn raise(&self, peer: u32, seen: u32) {
+        self.own_posted(peer).raise(seen);
+    }
+
+    fn tell_ready(&self, peer: u32, waits: Option<(&Key, u32)>) {
+        match waits {
+            Some((key, taken)) => self.own_posted(peer).set_ready(key, taken),
+            None => self.own_posted(peer).clear_ready(),
+        }
+    }
+
+    #[inline]
+    fn find_published(&self, peer: u32, key: &Key, last: u32, len: u64) -> Option<Found> {
+        if !self.is_home(peer) {
+            return None;
+        }
+        let posted = self.segment.posted(peer, self.me);
+        let (slot, word) = self.find(peer, posted, key, last, len)?;
+        let waits = self.segment.process(peer).occupation() == Occupation::Waits;
+        let receive = PublishedReceive { is_private: posted.target(slot).place == 0, waits };
+        Some(Found { key: *key, last, slot, stamp: word.bits(), receive })
+    }
+
+    #[inline]
+    fn deliver(&self, peer: u32, found: &Found, message: &Outgoing<'_>) -> Delivery {
+        let posted = self.segment.posted(peer, self.me);
+        let (slot, word) = (found.slot, Word::of(found.stamp));
+        let step = self.step(peer, message, &posted.target(slot));
+        // The receiver may have won it back since it was found; then the message goes on the stream as well.
+        if step == Deliver::Stream || !posted.claim(slot, word) {
+            return Delivery::Stream;
+        }
+        let own = self.segment.process(self.me);
+        let before = own.occupation();
+        if before == Occupation::Computes {
+            own.set_occupation(Occupation::Copies);
+        }
+        let filled = self.fill(step, peer, slot, word, message);
+        own.set_occupation(before);
+        self.learn(peer);
+        match filled {
+            Filled::Whole => Delivery::Done,
+            Filled::Partly => Delivery::Pending,
+            Filled::Not => {
+                posted.send_packets(slot, word);
+                Delivery::Packets { receiver: posted.receiver(slot), room: posted.target(slot).len }
+            }
+        }
+    }
+
+    #[inline]
+    fn take_ended(&self, peer: u32, transfer: Ended) -> Option<u64> {
+        match transfer {
+            Ended::Receive { slot, room } => self.take_filled(peer, slot, room),
+            Ended::Send(sender) => self.take_sent(sender),
+        }
+    }
+}
+
+impl Shm {
+    /// The published receive for a message of `len` bytes. Two processes that answer each other come
+    /// to their next calls at the same time: where the last message has found its receive, this one
+    /// waits for it a little, less than the copy will take.
+    #[inline]
+    pub(super) fn find(
+        &self, peer: u32, posted: &PostedReceives, key: &Key, last: u32, len: u64,
+    ) -> Option<(u32, Word)> {
+        let mut found = posted.find(key, last);
+        let hit = &self.direct.hits[peer as usize];
+        if found.is_none() && hit.get() && !self.is_crowded() && rules::EXPECT_READY.applies() {
+            for _ in 0..(len / LOOK).min(MOST_LOOKS) {
+                std::hint::spin_loop();
+                found = posted.find(key, last);
+                if found.is_some() {
+                    break;
+                }
+            }
+        }
+        hit.set(found.is_some());
+        found
+    }
+
+    /// Whether `peer` has nothing to do but wait for a message of `size` bytes. One that has waited
+    /// before may be about to. One that copies a message of its own takes a short one in passing.
+    pub(super) fn has_time(&self, peer: u32, size: u64) -> bool {
+        let process = self.segment.process(peer);
+        let several = self.direct.waits[peer as usize].get() && rules::EXPECT_READY.applies();
+        let looks = if several { NEARLY } else { 1 };
+        comes_true(looks, || match process.occupation() {
+            Occupation::Waits => true,
+            Occupation::Copies => size <= self.eager() as u64,
+            Occupation::Computes => false,
+        })
+    }
+
+    /// [`tern_device::PeerState::Ready`]. A peer that answers is about to begin to wait.
+    pub(super) fn becomes_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
+        let (posted, ready) = (self.segment.posted(peer, self.me), &self.direct.ready[peer as usize]);
+        let several = ready.get().is_worth_waiting() && rules::EXPECT_READY.applies();
+        let looks = if several { SOON } else { 1 };
+        let seen = comes_true(looks, || posted.is_ready(key, sent));
+        ready.set(ready.get().after(seen));
+        seen
+    }
+
+    /// After a copy: notes whether `peer` waits now.
+    pub(super) fn learn(&self, peer: u32) {
+        let occupation = self.segment.process(peer).occupation();
+        self.direct.waits[peer as usize].set(occupation != Occupation::Computes);
+    }
+
+    /// Where `peer`, a process of this job, is.
+    pub(super) fn placement(&self, peer: u32) -> Placement {
+        let introduction = || self.segment.process(peer).introduction();
+        self.direct.places.of(peer as usize, || introduction().map(|introduced| introduced.pid as i32))
+    }
+
+    /// What is known of a message when it is decided how it goes.
+    pub(super) fn situation(&self, peer: u32, stage: transfer::Stage, source: &Memory, target: &Memory) -> Situation {
+        let size = source.len.min(target.len);
+        let (known, process) = (!source.is_opaque() && !target.is_opaque(), self.segment.process(peer));
+        let published = stage == transfer::Stage::Published;
+        let (own, theirs) = if published { (source, target) } else { (target, source) };
+        let kernel = known && self.direct.access.kernel_copies(peer, process, own, theirs);
+        let dense = source.is_dense() && target.is_dense();
+        let mut situation = Situation {
+            size,
+            stage,
+            other_waits: false,
+            source_shared: known && source.place != 0,
+            target_shared: known && target.place != 0,
+            push: published && kernel,
+            pull: !published && kernel,
+            eager: size <= self.eager() as u64,
+            block: if dense { 0 } else { source.block.min(target.block) },
+            placement: self.placement(peer),
+            warmth: self.direct.recency.borrow_mut().note(own.address, size, || self.direct.room.get()),
+            crowded: self.is_crowded(),
+        };
+        situation.other_waits = situation.needs_the_other() && self.has_time(peer, size);
+        situation
+    }
+
+    /// The lengths at which the ways between processes of this placement cost as much ([`tern_device::PairFacts::pair`]).
+    #[cold]
+    pub(super) fn find_lengths(&self, placement: Placement) -> ([usize; 2], usize) {
+        let (chooser, most) = (&self.direct.chooser, self.eager().max(tern_policy::pair::ahead(self.direct.window)));
+        let length = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let published = [false, true].map(|shared| chooser.packets_below(placement, shared, !shared, most as u64));
+        (published.map(length), length(chooser.kernel_fetches_from(placement)))
+    }
+
+    /// How a message goes to a published receive.
+    pub(super) fn step(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Deliver {
+        let situation = self.situation(peer, transfer::Stage::Published, message.source, target);
+        self.direct.chooser.deliver(&situation, message.waits, message.mode, clock::nanoseconds)
+    }
+
+    /// Fills a claimed receive, or begins to.
+    pub(super) fn fill(&self, step: Deliver, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>) -> Filled {
+        let Outgoing { source, sender, .. } = *message;
+        let posted = self.segment.posted(peer, self.me);
+        let target = posted.target(slot);
+        let len = source.len.min(target.len);
+        let own = source.address as *const u8;
+        self.direct.by_kernel.set(matches!(step, Deliver::Kernel | Deliver::JointKernel));
+        let share = match step {
+            Deliver::Joint { begins } => {
+                if !self.direct.access.can_view(&target) {
+                    return Filled::Not;
+                }
+                counters::SHARED.add(1);
+                counters::SHARED_BYTES.add(len);
+                let lies = self.gauge(source, &target);
+                word = posted.share(slot, word, source, source.len, lies, begins);
+                if begins { self.copy_out(peer, posted, slot, word, begins) } else { Share::Some }
+            }
+            Deliver::Mapped => {
+                let Some(to) = self.direct.access.view(&target) else { return Filled::Not };
+                let lies = self.gauge(source, &target);
+                // SAFETY: the receiver has declared its memory, and cannot take it back any
+                // more; the sender's is the program's, valid while it sends.
+                unsafe { copy_part(&target, to, source, own, 0, len, lies) };
+                count_mapped(len);
+                posted.fill(slot, word, source.len);
+                Share::Last
+            }
+            Deliver::Kernel => {
+                if !self.direct.access.write(peer, source, &target) {
+                    return Filled::Not;
+                }
+                posted.fill(slot, word, source.len);
+                Share::Last
+            }
+            Deliver::JointKernel => {
+                counters::KERNEL.add(1);
+                counters::KERNEL_BYTES.add(len);
+                let source = by_kernel(&self.direct.access.named(source));
+                word = posted.share(slot, word, &source, source.len, Target::Soon, true);
+                self.copy_out(peer, posted, slot, word, true)
+            }
+            Deliver::Stream | Deliver::Packets => return Filled::Not,
+        };
+        let done = share == Share::Last;
+        if !done {
+            let failed = share == Share::Failed;
+            let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS, failed };
+            self.direct.pending.borrow_mut().push(still);
+        }
+        self.segment.doorbell(peer).ring();
+        if done { Filled::Whole } else { Filled::Partly }
+    }
+
+    /// Gets a message from where it lies, as the receiver that it waits for ([`tern_device::SingleCopy::pull`]).
+    pub(super) fn get(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+        let situation = self.situation(peer, transfer::Stage::Requested, source, target);
+        let step = self.direct.chooser.get(&situation, clock::nanoseconds);
+        self.direct.by_kernel.set(matches!(step, Get::Kernel | Get::JointKernel));
+        match step {
+            Get::Mapped | Get::Joint => {
+                let Some(from) = self.direct.access.view(source) else { return Pull::No };
+                let joint = step == Get::Joint;
+                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
+                    return Pull::Joint(number);
+                }
+                let (len, lies) = (source.len.min(target.len), self.gauge(source, target));
+                // SAFETY: the sender waits with its memory until it is told; the target is the
+                // program's, which it leaves to the receive.
+                unsafe { copy_part(target, target.address as *mut u8, source, from, 0, len, lies) };
+                count_mapped(len);
+                Pull::Done
+            }
+            Get::Kernel | Get::JointKernel => {
+                let joint = step == Get::JointKernel;
+                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
+                    return Pull::Joint(number);
+                }
+                let done = self.direct.access.read(peer, source, target);
+                self.learn(peer);
+                if done { Pull::Done } else { Pull::No }
+            }
+            Get::Packets => Pull::No,
+        }
+    }
+}

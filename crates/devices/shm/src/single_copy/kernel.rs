@@ -1,0 +1,274 @@
+//! Memory of peers by way of the kernel: its module for what peers have declared, or by process number (CMA).
+
+use super::RegionAccess;
+use crate::declared::Declarations;
+use crate::segment::{Introduction, Process};
+use tern_counters as counters;
+use tern_device::{Direction, Memory, Name, NotCopied, Run as Piece};
+use tern_region::cma::{self, Failed, Pid, Run, Why};
+
+/// Shortest block that the kernel is asked to copy: it takes some time for each.
+const KERNEL_BLOCK: u64 = 4 << 10;
+
+/// Whether the kernel copies to and from a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    Untried,
+    /// By process number.
+    Works(Pid),
+    /// By the module, which copies what the peer has declared; by process number too, or not.
+    Module(Pid),
+    Fails,
+}
+
+impl Kernel {
+    fn peer(self) -> Option<Pid> {
+        match self {
+            Kernel::Works(pid) | Kernel::Module(pid) => Some(pid),
+            Kernel::Untried | Kernel::Fails => None,
+        }
+    }
+
+    /// What it means that a copy has failed. Where the module works with the peer, a refusal by process number says no more than that a
+    /// region of the peer's was missing, which has ended meanwhile or was never made.
+    fn why(self, failed: &Failed) -> NotCopied {
+        match (failed.why, self) {
+            (Why::Refused, Kernel::Module(_)) => NotCopied::Missed,
+            (Why::Refused, _) => NotCopied::Refused,
+            _ => NotCopied::NotThere,
+        }
+    }
+}
+
+impl RegionAccess {
+    /// True when the kernel can copy between own memory and that of `peer`. The first question
+    /// about a peer is answered by a real transfer.
+    pub fn kernel_copies(&self, peer: u32, process: &Process, own: &Memory, theirs: &Memory) -> bool {
+        let suits = |memory: &Memory| memory.is_dense() || memory.block >= KERNEL_BLOCK;
+        suits(own)
+            && suits(theirs)
+            && match self.kernel[peer as usize].get() {
+                Kernel::Works(_) | Kernel::Module(_) => true,
+                Kernel::Fails => false,
+                Kernel::Untried => self.try_kernel(peer, process),
+            }
+    }
+
+    /// True when the kernel was seen to copy to and from `peer`, which has joined.
+    pub fn kernel_copies_now(&self, peer: u32, process: &Process) -> bool {
+        if self.kernel[peer as usize].get() == Kernel::Untried {
+            self.try_kernel(peer, process);
+        }
+        self.kernel[peer as usize].get().peer().is_some()
+    }
+
+    /// By which mechanism the kernel copies to and from `peer`, for the user.
+    pub fn kernel_mechanism(&self, peer: u32) -> &'static str {
+        match self.kernel[peer as usize].get() {
+            Kernel::Module(_) => "module",
+            Kernel::Untried | Kernel::Works(_) | Kernel::Fails => "cma",
+        }
+    }
+
+    /// False when `peer`, whose memory the kernel was seen to copy, has ended: its memory is gone, or another process has
+    /// its number.
+    pub fn is_there(&self, peer: u32, process: &Process) -> bool {
+        let (Some(pid), Some(introduced)) = (self.kernel[peer as usize].get().peer(), process.introduction()) else {
+            return true;
+        };
+        if self.declarations.as_ref().is_some_and(|declarations| declarations.probe(&introduced)) {
+            return true;
+        }
+        // Where the kernel refuses by now, nothing is known.
+        cma::probe(pid, introduced.address, introduced.nonce)
+            .map_or_else(|failed| failed.why == Why::Refused, |()| true)
+    }
+
+    /// Copies between own memory and that of `peer` by the kernel, if it was seen to work ([`RegionAccess::kernel_copies_now`]).
+    ///
+    /// Errors: see [`NotCopied`]. A kernel that refuses is not asked again.
+    ///
+    /// # Safety
+    /// As for [`cma::read`] or [`cma::write`].
+    pub unsafe fn copy(
+        &self, peer: u32, own: &[Piece], (theirs, name): (&[Piece], Name), direction: Direction,
+    ) -> Result<(), NotCopied> {
+        let kernel = self.kernel[peer as usize].get();
+        let pid = kernel.peer().ok_or(NotCopied::Refused)?;
+        let (own, theirs) = (as_runs(own), as_runs(theirs));
+        // SAFETY: contract of this function.
+        match unsafe { self.by_kernel(pid, own, (theirs, name), direction) } {
+            Ok(moved) if moved == own.iter().map(|run| run.len).sum() => Ok(()),
+            Ok(_) => Err(NotCopied::NotThere),
+            Err(failed) => {
+                let why = kernel.why(&failed);
+                if why == NotCopied::Refused {
+                    // The program may have given up rights meanwhile (setuid).
+                    self.give_up(peer, &failed);
+                }
+                Err(why)
+            }
+        }
+    }
+
+    /// Copies by the module what the peer has declared to it, and told the name of; anything else by process number.
+    ///
+    /// # Safety
+    /// As for [`cma::read`] or [`cma::write`].
+    #[inline]
+    pub(super) unsafe fn by_kernel(
+        &self, pid: Pid, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
+    ) -> Result<usize, Failed> {
+        if let Some(declarations) = &self.declarations
+            // SAFETY: contract of this function.
+            && let Some(moved) = unsafe { declarations.copy(own, (theirs, name), direction) }
+        {
+            return Ok(moved);
+        }
+        // SAFETY: contract of this function.
+        unsafe {
+            match direction {
+                Direction::Put => cma::write(pid, own, theirs),
+                Direction::Get => cma::read(pid, own, theirs),
+            }
+        }
+    }
+
+    /// True when the kernel copies at all: it does so inside this process.
+    pub fn kernel_copies_here(&self) -> bool {
+        cma::probe(std::process::id() as Pid, self.beacon.address(), self.beacon.nonce()).is_ok()
+    }
+
+    #[cold]
+    fn try_kernel(&self, peer: u32, process: &Process) -> bool {
+        // A peer that has not introduced itself yet is asked again.
+        let Some(introduced) = process.introduction() else { return false };
+        let Introduction { pid, address, nonce, .. } = introduced;
+        let by_module = |declarations: &Declarations| declarations.probe(&introduced);
+        let proved = match self.declarations.as_ref().is_some_and(by_module) {
+            true => Ok(Kernel::Module(pid as Pid)),
+            false => cma::probe(pid as Pid, address, nonce).map(|()| Kernel::Works(pid as Pid)),
+        };
+        match proved {
+            Ok(kernel) => self.kernel[peer as usize].set(kernel),
+            Err(failed) => self.give_up(peer, &failed),
+        }
+        self.kernel[peer as usize].get() != Kernel::Fails
+    }
+
+    /// A message could not be copied. Where the module works with the peer, no more is lost than a region of its, which has ended
+    /// meanwhile: the message goes through shared memory, and the next one by the module.
+    #[cold]
+    fn cannot_copy(&self, peer: u32, failed: &Failed) {
+        if self.kernel[peer as usize].get().why(failed) != NotCopied::Missed {
+            self.give_up(peer, failed);
+        }
+    }
+
+    /// Leaves the kernel's help to `peer` for good, and says so once.
+    #[cold]
+    fn give_up(&self, peer: u32, failed: &Failed) {
+        self.kernel[peer as usize].set(Kernel::Fails);
+        counters::KERNEL_FAILED.add(1);
+        // SAFETY: the segment outlives self.
+        if unsafe { &*self.node }.first_to_tell() {
+            tern_settings::warn!(
+                "single copies by the kernel do not work with process {peer} of this node: {failed}. \
+                 Long messages are copied through shared memory instead"
+            );
+        }
+    }
+
+    /// Copies own memory into that of `peer` by the kernel; false when that has failed. If nothing but the peer's region was missing, it is
+    /// tried again with the next message, otherwise not.
+    pub fn write(&self, peer: u32, own: &Memory, theirs: &Memory) -> bool {
+        // SAFETY: own memory is the program's, valid while it sends; the peer has declared its own
+        // for this message.
+        self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
+            self.by_kernel(pid, own, (runs, theirs.name()), Direction::Put)
+        })
+    }
+
+    /// Copies memory of `peer` into own memory by the kernel, otherwise as [`RegionAccess::write`].
+    pub fn read(&self, peer: u32, theirs: &Memory, own: &Memory) -> bool {
+        // SAFETY: own memory is the program's, which it leaves to the receive.
+        self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
+            self.by_kernel(pid, own, (runs, theirs.name()), Direction::Get)
+        })
+    }
+
+    /// Copies `len` bytes from byte `skip` on, of own memory into that of `peer`, both in one piece, by the kernel; false
+    /// when that has failed, otherwise as [`RegionAccess::write`].
+    pub fn write_part(&self, peer: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
+        let part = |memory: &Memory| part(memory, skip, len);
+        // SAFETY: as for `write`.
+        self.move_runs(peer, len, |pid| unsafe {
+            self.by_kernel(pid, &part(own), (&part(theirs), theirs.name()), Direction::Put)
+        })
+    }
+
+    /// Copies a part of the memory of `peer` into own memory, otherwise as [`RegionAccess::write_part`].
+    pub fn read_part(&self, peer: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
+        let part = |memory: &Memory| part(memory, skip, len);
+        // SAFETY: as for `read`.
+        self.move_runs(peer, len, |pid| unsafe {
+            self.by_kernel(pid, &part(own), (&part(theirs), theirs.name()), Direction::Get)
+        })
+    }
+
+    /// As [`RegionAccess::read_part`], from a process that the kernel is known to reach, by a thread that may not be the one inside the
+    /// library.
+    pub fn read_from(pid: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
+        // SAFETY: as for `read`.
+        let moved = unsafe { cma::read(pid as Pid, &part(own, skip, len), &part(theirs, skip, len)) };
+        moved.is_ok_and(|moved| moved as u64 == len)
+    }
+
+    fn transfer(
+        &self, peer: u32, own: &Memory, theirs: &Memory,
+        copy: impl FnOnce(Pid, &[Run], &[Run]) -> Result<usize, Failed>,
+    ) -> bool {
+        let len = own.len.min(theirs.len);
+        let moved = self.move_runs(peer, len, |pid| match (own.is_dense(), theirs.is_dense()) {
+            (true, true) => copy(pid, &part(own, 0, len), &part(theirs, 0, len)),
+            _ => copy(pid, as_runs(&blocks(own, len)), as_runs(&blocks(theirs, len))),
+        });
+        if moved {
+            counters::KERNEL.add(1);
+            counters::KERNEL_BYTES.add(len);
+        }
+        moved
+    }
+
+    pub(super) fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Pid) -> Result<usize, Failed>) -> bool {
+        let Some(pid) = self.kernel[peer as usize].get().peer() else { return false };
+        match copy(pid) {
+            Ok(moved) if moved as u64 == len => true,
+            Ok(moved) => {
+                self.give_up(peer, &Failed { why: Why::Other, errno: 0, moved });
+                false
+            }
+            Err(failed) => {
+                self.cannot_copy(peer, &failed);
+                false
+            }
+        }
+    }
+}
+
+/// The same list, as `region` calls it.
+pub(super) fn as_runs(pieces: &[Piece]) -> &[Run] {
+    const { assert!(size_of::<Piece>() == size_of::<Run>() && align_of::<Piece>() == align_of::<Run>()) };
+    // SAFETY: both are an address and a length, of 8 bytes each.
+    unsafe { std::slice::from_raw_parts(pieces.as_ptr().cast(), pieces.len()) }
+}
+
+/// `len` bytes of memory in one piece, from byte `skip` on.
+fn part(memory: &Memory, skip: u64, len: u64) -> [Run; 1] {
+    [Run::new((memory.address + skip) as *const u8, len as usize)]
+}
+
+/// The blocks of memory that hold its first `len` bytes.
+fn blocks(memory: &Memory, len: u64) -> Vec<Piece> {
+    memory.runs(len).collect()
+}

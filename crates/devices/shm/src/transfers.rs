@@ -1,0 +1,165 @@
+//! What a process has published, what it delivers, and what it has learned of its peers meanwhile.
+
+use crate::memcheck;
+use crate::posted_receives::Word;
+use crate::single_copy::RegionAccess;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tern_policy::Gauge;
+use tern_policy::costs::{ByPlacement, Costs, Recency};
+use tern_policy::transfer::Chooser;
+use tern_tune::{OwnCacheRoom, Places};
+
+/// What this process has published and what it delivers.
+pub struct Transfers {
+    pub access: RegionAccess,
+    pub chooser: Rc<Chooser>,
+    pub places: Places,
+    /// By peer: whether the last message that looked for a published receive has found one.
+    pub hits: Vec<Cell<bool>>,
+    /// By peer: whether it waited in the library after the last message had been moved.
+    pub waits: Vec<Cell<bool>>,
+    /// By peer: whether it is worth waiting a little until it is ready to receive.
+    pub ready: Vec<Cell<Readiness>>,
+    /// The last message that this process has moved in one copy was copied by the kernel.
+    pub by_kernel: Cell<bool>,
+    /// Receives published since the beginning.
+    pub order: Cell<u32>,
+    /// Peers with published receives, and how many.
+    pub published: RefCell<Vec<(u32, u32)>>,
+    /// By peer: whether a receive was ever published for it.
+    pub posted: Vec<AtomicBool>,
+    /// Valgrind wants to know what peers write.
+    pub checked: bool,
+    /// See [`tern_device::Pair::window`].
+    pub window: usize,
+    /// By placement: from which lengths on receives are published, in private and in shared memory, and the kernel's copy may be sooner.
+    pub lengths: ByPlacement<([usize; 2], usize)>,
+    /// Of own memory.
+    pub recency: RefCell<Recency>,
+    /// What its caches hold.
+    pub room: Rc<OwnCacheRoom>,
+    pub pending: RefCell<Vec<Pending>>,
+    /// What the targets of long messages are.
+    pub gauge: RefCell<Gauge>,
+}
+
+/// A message that both sides copy and that is not finished.
+pub struct Pending {
+    pub peer: u32,
+    pub slot: u32,
+    pub word: Word,
+    pub sender: u32,
+    pub len: u64,
+    /// Looks before this side does what the other one has not begun.
+    pub looks: u32,
+    /// This side could not copy a part.
+    pub failed: bool,
+}
+
+impl Transfers {
+    /// `window`: the bytes that a ring takes while its receiver takes none of them, or somewhat fewer.
+    pub fn new(
+        access: RegionAccess, chooser: Rc<Chooser>, room: Rc<OwnCacheRoom>, processes: u32, window: usize,
+    ) -> Transfers {
+        Transfers {
+            window,
+            chooser,
+            hits: vec![Cell::new(false); processes as usize],
+            waits: vec![Cell::new(false); processes as usize],
+            ready: vec![Cell::default(); processes as usize],
+            access,
+            places: Places::new(processes as usize),
+            by_kernel: Cell::new(false),
+            order: Cell::new(0),
+            published: RefCell::default(),
+            posted: (0..processes).map(|_| AtomicBool::new(false)).collect(),
+            checked: memcheck::is_running(),
+            lengths: ByPlacement::default(),
+            recency: RefCell::default(),
+            room,
+            pending: RefCell::default(),
+            gauge: RefCell::default(),
+        }
+    }
+
+    /// What the choice is made by.
+    pub fn costs(&self) -> &Costs {
+        self.chooser.costs()
+    }
+
+    /// Nothing is published or pending: there is nothing to look at.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.published.borrow().is_empty() && self.pending.borrow().is_empty()
+    }
+
+    /// Notes that one receive more is published for `peer`.
+    pub fn count(&self, peer: u32) {
+        // Relaxed: who publishes keeps forks out, and nobody else looks.
+        self.posted[peer as usize].store(true, Ordering::Relaxed);
+        let mut published = self.published.borrow_mut();
+        match published.iter_mut().find(|(other, _)| *other == peer) {
+            Some((_, count)) => *count += 1,
+            None => published.push((peer, 1)),
+        }
+    }
+
+    /// Notes that there is one less.
+    #[inline]
+    pub fn discount(&self, peer: u32) {
+        let mut published = self.published.borrow_mut();
+        let at = published.iter().position(|&(other, _)| other == peer).expect("counted when it was published");
+        match published[at].1 {
+            // Not lowered first: it is moved about as one word with what stands beside it, which would wait for that store.
+            1 => _ = published.swap_remove(at),
+            count => published[at].1 = count - 1,
+        }
+    }
+}
+
+/// What came of the last looks whether a peer was ready to receive.
+#[derive(Clone, Copy, Debug)]
+pub struct Readiness(i8);
+
+impl Readiness {
+    /// Looks in vain until they are left, and messages until the next.
+    const PATIENCE: i8 = 16;
+    const REST: i8 = -64;
+
+    pub fn is_worth_waiting(self) -> bool {
+        self.0 > 0
+    }
+
+    pub fn after(self, seen: bool) -> Readiness {
+        match self.0 {
+            _ if seen => Readiness::default(),
+            Readiness::REST => Readiness(1),
+            left => Readiness(left - 1),
+        }
+    }
+}
+
+impl Default for Readiness {
+    fn default() -> Readiness {
+        Readiness(Readiness::PATIENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_that_is_never_ready_is_seldom_waited_for() {
+        let mut ready = Readiness::default();
+        let mut waits = 0;
+        for _ in 0..1000 {
+            waits += u32::from(ready.is_worth_waiting());
+            ready = ready.after(false);
+        }
+        assert!((16..40).contains(&waits), "{waits}");
+        assert!(ready.after(true).is_worth_waiting(), "once is enough");
+    }
+}

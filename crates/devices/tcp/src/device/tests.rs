@@ -1,0 +1,83 @@
+//! A test: the way to a peer is cut behind a message that was taken for it.
+
+use super::{Endpoint, Tcp};
+use crate::Settings;
+use std::os::fd::AsRawFd;
+use std::sync::mpsc;
+use std::time::Duration;
+use tern_device::{Channel, Header, Payload, Sink};
+
+/// What came of the last poll: packets, and peers that packets will not arrive at.
+#[derive(Default)]
+struct Heard {
+    packets: usize,
+    undeliverable: Vec<u32>,
+    lost: Vec<u32>,
+}
+
+impl Sink for Heard {
+    fn packet(&mut self, _from: u32, _header: &Header, _payload: &[u8]) {
+        self.packets += 1;
+    }
+    fn undeliverable(&mut self, peer: u32) {
+        self.undeliverable.push(peer);
+    }
+    fn lost(&mut self, peer: u32, _why: &str) {
+        self.lost.push(peer);
+    }
+}
+
+/// Has the kernel drop what comes on the connection to `peer`, before it acknowledges anything.
+fn deafen(process: &Tcp, peer: u32) {
+    let connection = process.connection(peer).expect("it is open");
+    // "Take 0 bytes."
+    let mut code = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
+    let program = libc::sock_fprog { len: 1, filter: &raw mut code };
+    // SAFETY: the kernel copies the program.
+    let done = unsafe {
+        libc::setsockopt(
+            connection.outlet.socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_FILTER,
+            (&raw const program).cast(),
+            size_of_val(&program) as libc::socklen_t,
+        )
+    };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+}
+
+fn pair() -> [Tcp; 2] {
+    let settings = Settings { silence: Duration::from_secs(1), ..Settings::default() };
+    let [first, second] = [0, 1].map(|me| Endpoint::open(me, 2, &settings).expect("a port"));
+    let addresses = [first.address(), second.address()];
+    [first, second].map(|one| one.join(&addresses).expect("a thread"))
+}
+
+fn send(process: &Tcp) {
+    assert!(process.copy_and_send(1, &[7; 4], Payload::Bytes(&[])).is_some(), "it has room");
+}
+
+/// The kernel goes on sending the bytes again long after the peer counts as lost, so the end must not wait for that.
+#[test]
+fn who_settles_after_the_way_was_cut_comes_to_an_end() {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let [first, second] = pair();
+        send(&first);
+        let mut heard = Heard::default();
+        while heard.packets == 0 || first.connection(1).is_none() {
+            first.poll(&mut Heard::default());
+            second.poll(&mut heard);
+        }
+        deafen(&second, 0);
+        // A reset by the other side's kernel does not come either.
+        deafen(&first, 1);
+        send(&first);
+        first.settle();
+        let mut heard = Heard::default();
+        first.poll(&mut heard);
+        let _ = tell.send((heard.undeliverable, heard.lost));
+    });
+    let told = told.recv_timeout(Duration::from_secs(60)).expect("it comes to its end");
+    assert_eq!(told, (vec![1], vec![1]));
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# What a parallel debugger finds in mpiexec, by the MPIR interface: gdb is one. It starts a job, of one node or of two hosts: the table has the processes
+# of all ranks, and these are held in MPI_Init until mpiexec goes on from MPIR_Breakpoint. It comes to a job that runs: the table is there too.
+# Usage: tests/debugger-test.sh PREFIX [hosts]     `hosts`: on two hosts, which are network namespaces; without it, both
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+if [ "${2:-}" = hosts ]; then
+    name=gdb$$
+    net=10.$((200 + $$ % 50)).$(($$ / 50 % 250))
+    . "$here/hosts/three.sh"
+    place=$work
+else
+    . "$here/common.sh"
+    make_place
+fi
+evidence=$place/log
+
+if ! command -v gdb > /dev/null || ! gdb -nx -batch -ex 'python print(1)' > /dev/null 2>&1; then
+    skip "a debugger" "no gdb with Python"
+    sums
+    exit
+fi
+sleep 100 &
+sleeper=$!
+looks=yes
+gdb -nx -batch -p "$sleeper" < /dev/null > "$evidence" 2>&1 && ! grep -qi "not permitted" "$evidence" || looks=no
+kill "$sleeper"
+if [ "$looks" = no ]; then
+    skip "a debugger" "this user may not look at other processes (ptrace)"
+    sums
+    exit
+fi
+# Each rank writes its process and its host behind MPI_Init, and ends when a file is there.
+cat > "$place/held.c" <<'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+    char name[1000];
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    snprintf(name, sizeof name, "%s/began.%d", argv[1], rank);
+    FILE *began = fopen(name, "w");
+    fprintf(began, "%d\n", (int)getpid());
+    fclose(began);
+    MPI_Barrier(MPI_COMM_WORLD);
+    snprintf(name, sizeof name, "%s/end", argv[1]);
+    while (access(name, F_OK)) usleep(10000);
+    if (!rank) puts("all have ended");
+    MPI_Finalize();
+    return 0;
+}
+END
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$place/held" "$place/held.c"
+cat > "$place/table.py" <<'END'
+import gdb, os, time
+
+def number(name):
+    return int(gdb.parse_and_eval(f"*(int *)&{name}"))
+
+def table():
+    gdb.execute("set language c")
+    # Two texts and a number, at the beginning of three words. A char of Rust has four bytes, of which gdb would think.
+    words = [gdb.parse_and_eval(f"(*(unsigned char ***)&MPIR_proctable)[{word}]") for word in range(3 * number("MPIR_proctable_size"))]
+    return [(host.string(), program.string(), int(pid) & 0xffffffff) for host, program, pid in zip(*[iter(words)] * 3)]
+
+def tell(place):
+    rows = table()
+    print("state", number("MPIR_debug_state"), "starter", number("MPIR_i_am_starter"), flush=True)
+    for rank, (host, executable, pid) in enumerate(rows):
+        alive = os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(executable)
+        with open(f"{place}/told.{rank}", "w") as told:
+            print(pid, file=told)
+        print("rank", rank, "on", host, "is", os.path.basename(executable), "runs" if alive else "does not run", flush=True)
+END
+# Started by the debugger: stopped as soon as the ranks are there, and none of them has come out of MPI_Init.
+cat > "$place/start.gdb" <<END
+set pagination off
+set breakpoint pending off
+source $place/table.py
+break main
+run
+set language c
+set var *(int *)&MPIR_being_debugged = 1
+break MPIR_Breakpoint
+continue
+python tell("$place")
+python time.sleep(1)
+python print("out of MPI_Init:", [name for name in os.listdir("$place") if name.startswith("began")], flush=True)
+shell touch $place/end
+continue
+END
+
+# started WHAT HOSTS ARGUMENT...: such a job of three ranks; HOSTS: a pattern for the names of its hosts.
+started() {
+    what=$1 hosts=$2
+    shift 2
+    rm -f "$place"/told.* "$place"/began.* "$place/end"
+    timeout --kill-after=5 100 gdb -nx -batch -x "$place/start.gdb" --args "$prefix/bin/mpiexec" "$@" -n 3 "$place/held" "$place" \
+        < /dev/null > "$evidence" 2>&1 || true
+    wrong=
+    grep -q '^state 1 starter 1$' "$evidence" || wrong="$wrong, no state"
+    for rank in 0 1 2; do
+        grep -q "^rank $rank on \($hosts\) is held runs$" "$evidence" || wrong="$wrong, no rank $rank"
+        cmp -s "$place/told.$rank" "$place/began.$rank" || wrong="$wrong, another process than that of rank $rank"
+    done
+    grep -q '^out of MPI_Init: \[\]$' "$evidence" || wrong="$wrong, ranks are not held"
+    grep -q '^all have ended$' "$evidence" || wrong="$wrong, the job did not end"
+    if [ -z "$wrong" ]; then ok "$what"; else fail "$what" "${wrong#, }"; fi
+}
+if [ "${2:-}" = hosts ]; then
+    started "a debugger starts a job of two hosts" "${name}[ab]" --remote-shell "$work/shell" --hosts "${name}a:2,${name}b"
+    sums
+    exit
+fi
+started "a debugger starts a job" "$(uname -n)"
+
+# A debugger comes to a job that runs.
+rm -f "$place"/told.* "$place"/began.* "$place/end"
+timeout --kill-after=5 100 "$prefix/bin/mpiexec" -n 3 "$place/held" "$place" < /dev/null > "$place/said" 2>&1 &
+job=$!
+for _ in $(seq 600); do
+    [ "$(cat "$place"/began.* 2> /dev/null | wc -l)" -lt 3 ] || break
+    sleep 0.1
+done
+# The job runs under timeout, whose child mpiexec is.
+launcher=$(cat "/proc/$job/task/$job/children" 2> /dev/null || true)
+gdb -nx -batch -x "$place/table.py" -ex "python tell('$place')" -p "${launcher% }" < /dev/null > "$evidence" 2>&1 || true
+touch "$place/end"
+wrong=
+wait "$job" || wrong=", the job ended with code $?"
+for rank in 0 1 2; do
+    cmp -s "$place/told.$rank" "$place/began.$rank" || wrong="$wrong, another process than that of rank $rank"
+done
+if [ -z "$wrong" ]; then ok "a debugger comes to a job that runs"; else fail "a debugger comes to a job that runs" "${wrong#, }"; fi
+code=0
+sums || code=1
+# With a line of sums of its own.
+"$0" "$prefix" hosts || code=1
+exit $code

@@ -1,0 +1,12 @@
+"""Rank 0 ends by an uncaught exception while the last rank waits for it, or computes (`computes`)."""
+import sys
+import time
+from mpi4py import MPI
+
+comm = MPI.COMM_WORLD
+if comm.rank == 0:
+    raise ValueError("the well is dry")
+if comm.rank == comm.size - 1:
+    if sys.argv[1:] == ["computes"]:
+        time.sleep(60)
+    comm.recv(source=0)
