@@ -13,6 +13,7 @@
 //! | [`CollWay::InPlace`] | they read each other's memory where it lies |
 //! | [`CollWay::Region`] | the root declares its memory, and the others copy from it, or to it |
 //! | [`CollWay::Shares`] | each combines its share of all vectors |
+//! | [`CollWay::Tree`] | members of a large node publish and read along a tree of caches, NUMA nodes and packages ([`Tree`]) |
 //! | [`CollWay::Levels`] | lines inside each node, messages between the nodes' leaders |
 //! | [`CollWay::Schedule`] | they send messages, by an algorithm |
 //!
@@ -28,6 +29,7 @@ mod plan;
 mod read_in_place;
 mod selection;
 mod shape;
+mod tree;
 
 pub use algorithm::{Messages, choose, fits};
 pub use choice::{Short, algorithm, collective, may_read_in_place};
@@ -39,6 +41,7 @@ pub use plan::{CollPlan, CollReason, CollStep, CollWay};
 pub use read_in_place::{InPlace, Measured, ReadInPlace};
 pub use selection::{Forced, Selection, SelectionError, able};
 pub use shape::{Beside, Members, Operands, Shape, Without};
+pub use tree::{ANYWHERE, Parts, TREE_FROM, Tree, grows};
 
 #[cfg(test)]
 mod tests;

@@ -94,9 +94,14 @@ pub(crate) fn read_in_alltoall(lines: &Lines, send: Option<&Buffer>, recv: &Buff
     send.map_or((std::ptr::null(), 0), |send| (dense(send, 0, size as i64), recv.bytes() * size))
 }
 
-/// Over `lines`, on which the root has the rank `root`.
-pub(crate) fn bcast_over(lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer) -> Result<(), Mismatch> {
+/// Over `lines`, on which the root has the rank `root`; along a tree in parts of so many bytes, if there are any.
+pub(crate) fn bcast_over(
+    lines: &Lines, adi: &Adi, root: usize, buffer: &Buffer, tree: Option<usize>,
+) -> Result<(), Mismatch> {
     let send = |at: usize, out: &mut [u8]| pack(buffer.base, buffer.count, &buffer.ty, at, out);
     let take = |at: usize, bytes: &[u8]| unpack(buffer.base, buffer.count, &buffer.ty, at, bytes);
-    lines.bcast(adi, root, buffer.bytes(), send, take)
+    match tree {
+        Some(part) => lines.bcast_by_tree(adi, (root, buffer.bytes(), part), send, take),
+        None => lines.bcast(adi, root, buffer.bytes(), send, take),
+    }
 }

@@ -26,7 +26,7 @@ fn place<'a>(adi: &Adi, peers: &'a Peers) -> Option<(&'a Lines, usize)> {
 /// The memory is there.
 #[inline]
 pub unsafe fn bcast(adi: &Adi, peers: &Peers, buffer: Base, len: usize, root: u32) -> Fast {
-    let (lines, _) = place(adi, peers).filter(|(lines, _)| len <= lines.short().bcast)?;
+    let (lines, _) = place(adi, peers).filter(|(lines, _)| len < lines.short().bcast)?;
     // SAFETY: the caller's promise, for both; shared memory never overlaps the program's.
     let given = |at: usize, out: &mut [u8]| unsafe { give(buffer.add(at), out, true) };
     // SAFETY: as above.
@@ -40,7 +40,7 @@ pub unsafe fn bcast(adi: &Adi, peers: &Peers, buffer: Base, len: usize, root: u3
 /// The memory is there.
 #[inline]
 pub unsafe fn gather(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usize, root: u32) -> Fast {
-    let (lines, me) = place(adi, peers).filter(|(lines, _)| len <= lines.short().gather)?;
+    let (lines, me) = place(adi, peers).filter(|(lines, _)| len < lines.short().gather)?;
     let root = root as usize;
     if me == root && !send.is_null() {
         // SAFETY: the caller's promise; MPI forbids that they overlap.
@@ -59,7 +59,7 @@ pub unsafe fn gather(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usiz
 /// The memory is there.
 #[inline]
 pub unsafe fn scatter(adi: &Adi, peers: &Peers, send: Base, recv: Base, len: usize, root: u32) -> Fast {
-    let (lines, me) = place(adi, peers).filter(|(lines, _)| len <= lines.short().scatter)?;
+    let (lines, me) = place(adi, peers).filter(|(lines, _)| len < lines.short().scatter)?;
     let root = root as usize;
     if me == root && !recv.is_null() {
         // SAFETY: the caller's promise; MPI forbids that they overlap.
@@ -91,8 +91,8 @@ pub unsafe fn reduce(
     let bytes = count * basic.size() as usize;
     let vector = Vector { kernel: lines.kernel(op, basic)?, elements: count, bytes, whole: bytes, more: 0 };
     // As the general way has it, which others may take.
-    let longest = if root.is_some() { lines.short().reduce } else { lines.short().allreduce };
-    if bytes > longest {
+    let end = if root.is_some() { lines.short().reduce } else { lines.short().allreduce };
+    if bytes >= end {
         return None;
     }
     let input = if send.is_null() { recv } else { send };

@@ -92,6 +92,7 @@ fn reduction(op: &Operator, ty: &Type, count: i64) -> (Shape, Option<Vector>) {
 pub fn barrier(adi: &Adi, peers: &Peers) -> Taken {
     follow(&peers.plan(adi, Collective::Barrier, &Shape::of(0)), |way| match way {
         CollWay::Lines { .. } => Some(peers.lines(adi)?.barrier(adi)),
+        CollWay::Tree { .. } => Some(peers.lines(adi)?.barrier_by_tree(adi)),
         CollWay::Levels { .. } => Some(peers.levels(adi)?.barrier(adi)),
         _ => None,
     })
@@ -109,7 +110,8 @@ pub fn bcast(adi: &Adi, peers: &Peers, buffer: &Buffer, root: u32) -> Taken {
             };
             told(lines.by_region(adi, &lines.task(Kind::Bcast, root, len), part), ground)
         }
-        CollWay::Lines { .. } => Some(bcast_over(peers.lines(adi)?, adi, root as usize, buffer)),
+        CollWay::Lines { .. } => Some(bcast_over(peers.lines(adi)?, adi, root as usize, buffer, None)),
+        CollWay::Tree { part } => Some(bcast_over(peers.lines(adi)?, adi, root as usize, buffer, Some(part))),
         CollWay::Levels { .. } => Some(peers.levels(adi)?.bcast(adi, buffer, root)),
         _ => None,
     })
@@ -201,6 +203,17 @@ pub fn allgather(adi: &Adi, peers: &Peers, send: Option<&Buffer>, recv: &Buffer)
                 lines.allgather(adi, len, some, give, |rank, bytes| put_part(recv, rank, from, bytes))
             }))
         }
+        CollWay::Tree { .. } => {
+            let lines = peers.lines(adi)?;
+            keep_own();
+            let give = |out: &mut [u8]| get(recv, me, out);
+            let take = |rank: usize, bytes: &[u8]| {
+                if rank != me {
+                    put(recv, rank, bytes);
+                }
+            };
+            Some(lines.allgather_by_tree(adi, len, give, take))
+        }
         CollWay::Levels { .. } => Some(peers.levels(adi)?.allgather(adi, peers.rank, send, recv)),
         _ => None,
     })
@@ -269,6 +282,11 @@ pub fn reduce(
                 unsafe { lines.reduce(adi, Some(root as usize), &vector, input, out) }
             }))
         }
+        CollWay::Tree { part } => {
+            let (lines, vector) = (peers.lines(adi)?, vector.as_ref()?);
+            // SAFETY: as above.
+            Some(unsafe { lines.reduce_by_tree(adi, Some(root as usize), vector, part, input, recv) })
+        }
         CollWay::Levels { part } => {
             let result = Buffer { base: recv, count, ty: ty.clone() };
             // SAFETY: as above.
@@ -301,6 +319,11 @@ pub fn allreduce(adi: &Adi, peers: &Peers, send: *const u8, recv: &Buffer, op: &
                     false => lines.allreduce_long(adi, vector, input, out),
                 }
             })
+        }
+        CollWay::Tree { part } => {
+            let (lines, vector) = (peers.lines(adi)?, vector.as_ref()?);
+            // SAFETY: as above.
+            Some(unsafe { lines.reduce_by_tree(adi, None, vector, part, input, out) })
         }
         CollWay::Levels { part } => {
             // SAFETY: as above.

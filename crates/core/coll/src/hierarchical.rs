@@ -124,7 +124,7 @@ impl Levels {
     /// Tells all processes of this node what the one in `place` has.
     fn tell(&self, adi: &Adi, place: usize, buffer: &Buffer) -> Result<(), Mismatch> {
         let Some(lines) = &self.local else { return Ok(()) };
-        bcast_over(lines, adi, place, buffer)
+        bcast_over(lines, adi, place, buffer, None)
     }
 
     /// The reduction of the vectors of this node, into `out` at its leader, and at others too where it is longer than the part that one turn combines.

@@ -79,6 +79,7 @@ pub use alg::reduce_scatter::{reduce_scatter, reduce_scatter_block};
 pub use alg::scan::{exscan, scan};
 pub use alg::scatter::{scatter, scatterv};
 pub use buffers::*;
+pub use lines::bound::tell as tell_bound;
 pub use group::{Group, Member};
 pub use lines::Farewell;
 pub use operation::{Failure, Operation, Truncated, run, run_beside};

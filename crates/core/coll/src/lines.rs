@@ -6,6 +6,7 @@
 //! MPI asks them to call collectives in one order. Whether an operation goes so depends only
 //! on facts that all members know.
 
+pub(crate) mod bound;
 pub mod declared;
 mod label;
 mod operations;
@@ -14,10 +15,12 @@ pub mod refusal;
 pub mod region;
 pub mod shared;
 pub mod shares;
+mod tree;
 
 pub use crate::ops::Vector;
 pub use label::{Kind, Mismatch};
 use reduce::LastKernel;
+use tree::Trees;
 
 use crate::copies::FETCHED;
 use crate::group::Group;
@@ -30,7 +33,7 @@ use tern_adi::{Adi, Awaited, Proc};
 use tern_mcm::{ControlSlots, DEPTH, Occupied};
 use tern_node::clock;
 use tern_policy::collective::{
-    self, Beside, CollPlan, Collective, InPlace, Members, ReadInPlace, Selection, Shape, Short,
+    self, Beside, CollPlan, Collective, InPlace, Members, ReadInPlace, Selection, Shape, Short, grows,
 };
 
 /// Done, or what the members disagree about; `None`: it has to go another way.
@@ -68,6 +71,10 @@ pub struct Lines {
     context: u32,
     /// The longest payload that is asked for early.
     fetched: usize,
+    /// Of members of a large node: the trees along which they meet.
+    trees: Option<Box<Trees>>,
+    /// They do so where nobody asks for anything else.
+    grown: bool,
 }
 
 /// The last turn on some lines, after which this process reads nothing more of the others.
@@ -101,7 +108,13 @@ impl Lines {
         // Both contexts of a communicator come from its id.
         let id = peers.context / 2;
         let areas: Option<Vec<_>> = peers.procs.iter().map(|&p| adi.mcm().control_slots(p, id)).collect();
-        Some(Lines::over(areas?, peers, (epoch as u64) << 32))
+        let mut lines = Lines::over(areas?, peers, (epoch as u64) << 32);
+        if let Some(parts) = bound::parts(adi, peers) {
+            lines.grown = grows(&parts);
+            lines.short = Short::beside_tree(lines.size(), lines.capacity());
+            lines.trees = Some(Box::new(Trees::new(parts)));
+        }
+        Some(lines)
     }
 
     /// The lines of `peers` in these areas, in which no turn after `base` has been published.
@@ -123,6 +136,8 @@ impl Lines {
             reached: Cell::new(base),
             compared: Cell::new(base),
             context: peers.context,
+            trees: None,
+            grown: false,
             fetched: if tern_copy::asks() { FETCHED } else { FETCHED_OTHERWISE },
         }
     }
@@ -179,7 +194,7 @@ impl Lines {
 
     /// The members, as all of them know each other.
     pub(crate) fn members(&self) -> Members {
-        let beside = Beside::Lines { capacity: self.capacity() };
+        let beside = Beside::Lines { capacity: self.capacity(), tree: self.grown };
         Members { size: self.size(), beside, crowded: self.crowded, asked: tern_settings::MECHANISM.get() }
     }
 

@@ -45,7 +45,7 @@ pub use multi_device::MultiDevice;
 pub use network::door;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
-    AfterFork, ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Ended, Exposure, Found, Gather, Group, Header,
+    AfterFork, Bound, ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Ended, Exposure, Found, Gather, Group, Header,
     Key, Lease, Lending, Lost, Memory, Name, NotCopied, Occupied, Outgoing, PairFacts, Payload, PeerState, Place, Pull,
     PullTo, Purpose, PushTo, Recall, RecallReason, RemoteMemory, Run, SharedMemory, SingleCopy, Sink,
     SpeculativeAddress, Times, TupleQueue, Use, Word, copy_short, unmap,
@@ -395,6 +395,16 @@ impl Mcm {
     /// See [`Channel::settle`].
     pub fn settle(&self) {
         self.device().settle();
+    }
+
+    /// See [`Channel::tell_bound`].
+    pub fn tell_bound(&self, parts: [u32; 3]) {
+        self.device().tell_bound(parts);
+    }
+
+    /// See [`Channel::bound`].
+    pub fn bound(&self, peer: u32) -> Bound {
+        self.device().bound(peer)
     }
 
     /// See [`Channel::control_slots`].

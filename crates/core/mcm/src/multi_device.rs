@@ -14,7 +14,7 @@ use std::cell::{Cell, OnceCell};
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::time::Duration;
-use tern_device::{Abilities, Channel, ControlSlots, Cut, Direct, Header, Lending, Payload, Place, RemoteMemory, Sink};
+use tern_device::{Abilities, Bound, Channel, ControlSlots, Cut, Direct, Header, Lending, Payload, Place, RemoteMemory, Sink};
 use tern_shm::Shm;
 use watch::{Many, Watch};
 
@@ -373,6 +373,17 @@ impl Channel for MultiDevice {
         match self.way(peer) {
             Way::Shm(peer) => self.shm.control_slots(peer, index),
             Way::Network | Way::Far => None,
+        }
+    }
+
+    fn tell_bound(&self, parts: [u32; 3]) {
+        self.shm.tell_bound(parts);
+    }
+
+    fn bound(&self, peer: u32) -> Bound {
+        match self.way(peer) {
+            Way::Shm(peer) => self.shm.bound(peer),
+            Way::Network | Way::Far => Bound::Nowhere,
         }
     }
 

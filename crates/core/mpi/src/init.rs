@@ -142,6 +142,7 @@ fn start() -> Result<Runtime> {
             adi.cap_unexpected_by(UNEXPECTED, Box::new(move || tern_node::memory_free() / takers));
         }
     }
+    tern_coll::tell_bound(&adi, job.local_size as usize);
     crate::p2p::lost::watch(&adi);
     adi.on_damage(crate::lost::end_by_damage);
     adi.on_undeliverable(undeliverable::tell);

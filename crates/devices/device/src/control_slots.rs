@@ -15,6 +15,9 @@
 //! and not one for each process. Where processes share a core, the processor forgets where pages lie when it goes from
 //! one to the next.
 
+#[cfg(feature = "lines-seen")]
+pub mod seen;
+
 use crate::hint::{LINE, prefetch, prefetch_for_writing};
 use std::cell::Cell as Var;
 use std::slice;
@@ -168,7 +171,12 @@ impl ControlSlots {
     #[inline]
     pub fn reached(&self, turn: u64) -> bool {
         // Acquire: pairs with the release in `publish`.
-        self.turn(turn).load(Ordering::Acquire) >= turn
+        let reached = self.turn(turn).load(Ordering::Acquire) >= turn;
+        #[cfg(feature = "lines-seen")]
+        if reached {
+            seen::note(self.memory(), turn, 0);
+        }
+        reached
     }
 
     /// Asks for the cell of `turn`, which the owner may have published already: its line comes while
@@ -206,6 +214,8 @@ impl ControlSlots {
     /// has gone on so far.
     #[inline]
     pub fn label(&self, turn: u64) -> u64 {
+        #[cfg(feature = "lines-seen")]
+        seen::note(self.memory(), turn, 0);
         // SAFETY: mapped (contract of `new`).
         unsafe { &(*self.cell(turn)).label }.load(Ordering::Relaxed)
     }
@@ -218,6 +228,8 @@ impl ControlSlots {
     /// publishes `turn + 1`.
     #[inline]
     pub unsafe fn read(&self, turn: u64, len: usize) -> &[u8] {
+        #[cfg(feature = "lines-seen")]
+        seen::note(self.memory(), turn, len);
         // SAFETY: inside the area; the owner leaves it alone meanwhile (contract).
         unsafe { slice::from_raw_parts(self.payload(turn, len), len) }
     }

@@ -21,6 +21,8 @@ mod shared_memory;
 mod single_copy;
 pub mod table;
 mod tuple_queue;
+#[cfg(feature = "lines-seen")]
+pub use control_slots::seen;
 pub use control_slots::{ControlSlots, DEPTH, Occupied};
 pub use direct::Direct;
 pub use memory::{Direction, Exposure, Key, Memory, Name, Purpose, Run, SpeculativeAddress, Use};
@@ -194,6 +196,17 @@ impl Place {
     }
 }
 
+/// Which parts of the machine a process is bound to ([`Channel::bound`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// This device does not tell of that process.
+    Nowhere,
+    /// It has not told yet.
+    NotYet,
+    /// Its package, NUMA node and third-level cache, by numbers that mean the same to all processes of the machine.
+    To([u32; 3]),
+}
+
 /// What a device can do and what it costs.
 #[derive(Clone, Debug)]
 pub struct Abilities {
@@ -316,6 +329,14 @@ pub trait Channel {
     /// Areas begin as zeros; only their owner writes to them.
     fn control_slots(&self, _peer: u32, _index: u32) -> Option<ControlSlots> {
         None
+    }
+
+    /// Tells the peers which parts of the machine this process is bound to.
+    fn tell_bound(&self, _parts: [u32; 3]) {}
+
+    /// Which parts of the machine `peer` has told that it is bound to.
+    fn bound(&self, _peer: u32) -> Bound {
+        Bound::Nowhere
     }
 
     /// Tuple queues and single copies, where the device has them.

@@ -16,7 +16,7 @@ use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-use tern_device::{Abilities, Channel, ControlSlots, Direct, Header, Payload, Sink};
+use tern_device::{Abilities, Bound, Channel, ControlSlots, Direct, Header, Payload, Sink};
 use tern_tune::OwnCacheRoom;
 
 impl Shm {
@@ -196,6 +196,17 @@ impl Channel for Shm {
     fn control_slots(&self, peer: u32, index: u32) -> Option<ControlSlots> {
         // The device lives as long as the process.
         (self.is_home(peer) && index < AREAS).then(|| self.segment.area(peer, index))
+    }
+
+    fn tell_bound(&self, parts: [u32; 3]) {
+        self.segment.process(self.me).tell_bound(parts);
+    }
+
+    fn bound(&self, peer: u32) -> Bound {
+        match self.is_home(peer) {
+            true => self.segment.process(peer).bound().map_or(Bound::NotYet, Bound::To),
+            false => Bound::Nowhere,
+        }
     }
 
     #[inline]

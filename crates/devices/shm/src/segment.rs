@@ -70,6 +70,8 @@ pub struct Process {
     pub stage: AtomicU32,
     /// Place of its table of regions ([`crate::regions`]); 0 before it has one.
     regions: AtomicU64,
+    /// The parts of the machine that it is bound to; behind them whether it has told.
+    bound: [AtomicU32; 4],
 }
 
 const _: () = assert!(size_of::<Process>() <= PAGE);
@@ -127,6 +129,20 @@ impl Process {
     pub fn regions(&self) -> Option<u64> {
         // Acquire: pairs with the release in `tell_regions`.
         Some(self.regions.load(Ordering::Acquire)).filter(|&place| place != 0)
+    }
+
+    /// Says which parts of the machine the process is bound to.
+    pub fn tell_bound(&self, parts: [u32; 3]) {
+        parts.iter().zip(&self.bound).for_each(|(part, word)| word.store(*part, Ordering::Relaxed));
+        // Release: pairs with the acquire in `bound`.
+        self.bound[3].store(1, Ordering::Release);
+    }
+
+    /// Which ones; `None` before it has told.
+    pub fn bound(&self) -> Option<[u32; 3]> {
+        // Acquire: pairs with the release in `tell_bound`.
+        let told = self.bound[3].load(Ordering::Acquire) != 0;
+        told.then(|| [0, 1, 2].map(|level| self.bound[level].load(Ordering::Relaxed)))
     }
 
     // Relaxed, both: a hint for the choice of who copies; nothing depends on it.

@@ -60,7 +60,7 @@ struct Choice<'a> {
 impl Choice<'_> {
     fn lines(&self) -> Option<limits::Lines> {
         match self.members.beside {
-            Beside::Lines { capacity } => Some(limits::Lines { members: self.members.size, capacity }),
+            Beside::Lines { capacity, .. } => Some(limits::Lines { members: self.members.size, capacity }),
             _ => None,
         }
     }
@@ -70,6 +70,7 @@ impl Choice<'_> {
         match self.forced {
             Some(Forced::Schedule(algorithm)) => way == CollWay::Schedule(algorithm),
             Some(Forced::Lines) => matches!(way, CollWay::Lines { .. }),
+            Some(Forced::Tree) => matches!(way, CollWay::Tree { .. }),
             Some(Forced::Levels) => matches!(way, CollWay::Levels { .. }),
             // By regions in whatever form there is.
             Some(Forced::Region) => {
@@ -91,6 +92,9 @@ impl Choice<'_> {
     fn first(&self) -> Option<CollWay> {
         let (what, len) = (self.what, self.shape.bytes);
         let lines = self.lines().filter(|lines| !self.takes_messages() && self.asked_part(lines).is_none())?;
+        if self.tree_part().is_some() {
+            return None;
+        }
         if lines.reads(what, len) {
             return Some(CollWay::InPlace);
         }
@@ -151,10 +155,23 @@ impl Choice<'_> {
         (self.forced == Some(Forced::Lines)).then(|| self.part(lines, true)).flatten()
     }
 
-    /// Lines or levels, if they serve the call.
+    /// Bytes of the parts in which a tree serves the call, if the members have one, or one is asked for. Members that are more than
+    /// the cores have none: each step of a tree would cost them a change of processes.
+    fn tree_part(&self) -> Option<usize> {
+        let Beside::Lines { capacity, tree } = self.members.beside else { return None };
+        let asked = self.forced == Some(Forced::Tree);
+        let serves = asked || tree && self.forced.is_none() && !self.members.crowded;
+        let tree = limits::Tree { members: self.members.size, capacity };
+        (serves && !self.shape.persistent).then(|| tree.part(self.what, self.shape.bytes, asked)).flatten()
+    }
+
+    /// Lines, a tree of them, or levels, if they serve the call.
     fn beside_messages(&self) -> Option<CollWay> {
         if self.takes_messages() {
             return None;
+        }
+        if let Some(part) = self.tree_part() {
+            return Some(CollWay::Tree { part });
         }
         let (what, Shape { bytes, persistent, .. }) = (self.what, *self.shape);
         match self.members.beside {
@@ -173,7 +190,7 @@ impl Choice<'_> {
     }
 }
 
-/// The longest data, in bytes, that goes over control lines in one turn and with no other way before it: what the short paths of collectives look
+/// Below how many bytes data goes over control lines in one turn and with no other way before it: what the short paths of collectives look
 /// at. It is made once for each communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Short {
@@ -192,8 +209,14 @@ pub struct Short {
 impl Short {
     /// That of so many members with lines of that capacity.
     pub fn new(members: usize, capacity: usize) -> Short {
-        let [bcast, gather, scatter, reduce, allreduce] = limits::Lines { members, capacity }.short();
+        let longest = limits::Lines { members, capacity }.short();
+        let [bcast, gather, scatter, reduce, allreduce] = longest.map(|len| len + 1);
         Short { bcast, gather, scatter, reduce, allreduce }
+    }
+
+    /// The same of members with a tree: nothing that may go along it.
+    pub fn beside_tree(members: usize, capacity: usize) -> Short {
+        Short { bcast: 0, reduce: 0, allreduce: 0, ..Short::new(members, capacity) }
     }
 }
 

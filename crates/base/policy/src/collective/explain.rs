@@ -12,7 +12,8 @@ const SIZES: [usize; 5] = [8, 1 << 10, 16 << 10, 128 << 10, 1 << 20];
 /// For every collective the ways of blocking calls at some lengths, one behind the other.
 pub fn explain(members: &Members, selection: &Selection) -> String {
     let place = match members.beside {
-        Beside::Lines { .. } => " of one node",
+        Beside::Lines { tree: false, .. } => " of one node",
+        Beside::Lines { tree: true, .. } => " of one node, in groups by what they share",
         Beside::Levels { .. } => " of several nodes",
         Beside::Nothing(_) => "",
     };
@@ -59,7 +60,7 @@ mod tests {
 
     #[test]
     fn ways_on_one_node_are_not_schedules_alone() {
-        let text = explain(&members(Beside::Lines { capacity: 32 << 10 }), &Selection::default());
+        let text = explain(&members(Beside::Lines { capacity: 32 << 10, tree: false }), &Selection::default());
         assert!(text.contains("lines, lines, lines, region or lines, region or lines"), "{text}");
         assert!(text.contains("in_place or "), "{text}");
         let text = explain(&members(Beside::Levels { capacity: 32 << 10, widest: 4 }), &Selection::default());

@@ -44,6 +44,9 @@ const REGION_BCAST: usize = 32 << 10;
 /// Shortest block of a gather or a scatter for which it does so.
 const REGION_BLOCK: usize = 16 << 10;
 
+/// Bytes that go along a tree at a time: while one part goes up or down, the next one follows it, and members find room for four.
+const TREE_PART: usize = 8 << 10;
+
 /// Longest data that goes in two levels: for the rest the copies inside the nodes cost more than the messages that they save.
 const LEVELS: usize = 4 << 20;
 
@@ -175,7 +178,7 @@ impl Lines {
         lengths && (asked || self.members > 2)
     }
 
-    /// The longest data of [`super::Short`]: what goes over the lines in one turn, with no other way before it.
+    /// The longest data below [`super::Short`]: what goes over the lines in one turn, with no other way before it.
     pub fn short(&self) -> [usize; 5] {
         let most = |len: usize| if self.members == 2 { len.min(LEFT_BY_TWO - 1) } else { len };
         let gathered = self.longest_part();
@@ -187,6 +190,30 @@ impl Lines {
             most(gathered.min(SHARES - 1)),
             reduced.min(self.capacity).min(ALL_TO_ALL / self.members),
         ]
+    }
+}
+
+/// Members with control lines that meet along a tree.
+#[derive(Clone, Copy)]
+pub(super) struct Tree {
+    pub members: usize,
+    pub capacity: usize,
+}
+
+impl Tree {
+    /// Bytes of the parts in which data goes along the tree; `None`: it does not serve the call.
+    pub fn part(&self, what: Collective, len: usize, asked: bool) -> Option<usize> {
+        let longest = if asked { TOLD_APART } else { BCAST };
+        let serves = match what {
+            Collective::Barrier => true,
+            Collective::Bcast => len <= longest,
+            Collective::Reduce => asked && len <= longest || len < SHARES,
+            Collective::Allreduce => asked && len <= longest || len < IN_PLACE_ALLREDUCE,
+            // All blocks in one turn.
+            Collective::Allgather => len.saturating_mul(self.members) <= self.capacity,
+            _ => false,
+        };
+        serves.then_some(TREE_PART.min(self.capacity))
     }
 }
 

@@ -15,6 +15,11 @@ pub enum CollWay {
         /// Bytes that one member gives at a time, at most. What is longer goes in parts of so many.
         part: usize,
     },
+    /// Over control lines, along a tree of caches, NUMA nodes and packages: for members of a large node.
+    Tree {
+        /// Bytes that one member gives at a time, at most. What is longer goes in parts of so many.
+        part: usize,
+    },
     /// Members read each other's memory where it lies. One whose memory the others do not reach refuses.
     InPlace,
     /// By one region of the root's memory. The root refuses where its memory or the costs speak against it.
@@ -34,6 +39,7 @@ impl CollWay {
         match self {
             CollWay::Schedule(algorithm) => format!("messages, {algorithm}"),
             CollWay::Lines { .. } => "control lines in shared memory".into(),
+            CollWay::Tree { .. } => "control lines along a tree of caches, NUMA nodes and packages".into(),
             CollWay::InPlace => "members read each other's memory in place".into(),
             CollWay::Region => "one region of the root's memory".into(),
             CollWay::Shares => "each member combines a share, in place".into(),
@@ -46,6 +52,7 @@ impl CollWay {
         match self {
             CollWay::Schedule(algorithm) => algorithm.name(),
             CollWay::Lines { .. } => "lines",
+            CollWay::Tree { .. } => "tree",
             CollWay::InPlace => "in_place",
             CollWay::Region => "region",
             CollWay::Shares => "shares",

@@ -11,6 +11,8 @@ pub enum Forced {
     Schedule(Algorithm),
     /// Control lines.
     Lines,
+    /// Control lines along a tree.
+    Tree,
     /// The members read each other's memory in place.
     InPlace,
     /// They copy from each other's memory, or to the root's, in whatever form there is: by one region of the root's, in place, by shares, or in the
@@ -28,6 +30,7 @@ impl Forced {
         match self {
             Forced::Schedule(algorithm) => algorithm.name(),
             Forced::Lines => "lines",
+            Forced::Tree => "tree",
             Forced::InPlace => "in_place",
             Forced::Region => "region",
             Forced::Shares => "shares",
@@ -42,6 +45,7 @@ impl Forced {
         match self {
             Forced::Schedule(algorithm) => fits(collective, algorithm, any),
             Forced::Lines => collective != Alltoallv,
+            Forced::Tree => matches!(collective, Barrier | Bcast | Allgather | Reduce | Allreduce),
             Forced::InPlace => matches!(collective, Allgather | Alltoall | Allreduce | ReduceScatter),
             Forced::Region => collective != Barrier,
             Forced::Shares => matches!(collective, Reduce | Scan),
@@ -58,7 +62,7 @@ impl fmt::Display for Forced {
 
 /// What may be forced for `collective`. Where it cannot serve a call, the usual choice is taken.
 pub fn able(collective: Collective) -> Vec<Forced> {
-    let ways = [Forced::Region, Forced::Lines, Forced::InPlace, Forced::Shares, Forced::Levels];
+    let ways = [Forced::Region, Forced::Lines, Forced::Tree, Forced::InPlace, Forced::Shares, Forced::Levels];
     let all = Algorithm::ALL.iter().copied().map(Forced::Schedule).chain(ways);
     all.filter(|forced| forced.is_of(collective)).collect()
 }
@@ -123,6 +127,11 @@ impl Selection {
         self.forced[collective as usize]
     }
 
+    /// Whether a tree is forced for some collective: then one is made for members that would have none.
+    pub fn forces_any_tree(&self) -> bool {
+        self.forced.contains(&Some(Forced::Tree))
+    }
+
     /// Whether messages are forced for some collective: then none takes the short paths, which do not ask.
     pub fn forces_any_messages(&self) -> bool {
         self.forced.iter().any(|forced| matches!(forced, Some(Forced::Schedule(_))))
@@ -143,7 +152,7 @@ mod tests {
         assert_eq!(Selection::parse("bcast").unwrap_err().part, "bcast");
         assert!(Selection::parse("cast=ring").unwrap_err().expected.contains("allreduce"));
         let error = Selection::parse("bcast=ring").unwrap_err();
-        assert_eq!(error.expected, "one of: binomial, scatter_allgather, chain, region, lines, levels");
+        assert_eq!(error.expected, "one of: binomial, scatter_allgather, chain, region, lines, tree, levels");
         assert!(Selection::parse("gather=in_place").is_err() && Selection::parse("alltoall=shares").is_err());
     }
 

@@ -24,6 +24,8 @@ pub enum Beside {
     Lines {
         /// Bytes of the longest payload of one member.
         capacity: usize,
+        /// They meet along a tree ([`super::grows`]).
+        tree: bool,
     },
     /// They are on several nodes, each of which has control lines.
     Levels {

@@ -4,7 +4,8 @@ use super::*;
 use tern_settings::Mechanism;
 
 const CAPACITY: usize = 32 << 10;
-const NODE: Beside = Beside::Lines { capacity: CAPACITY };
+const NODE: Beside = Beside::Lines { capacity: CAPACITY, tree: false };
+const LARGE_NODE: Beside = Beside::Lines { capacity: CAPACITY, tree: true };
 const NODES: Beside = Beside::Levels { capacity: CAPACITY, widest: 2 };
 
 fn members(size: usize, beside: Beside) -> Members {
@@ -30,6 +31,9 @@ fn what_is_forced_is_taken_where_it_serves() {
         ("bcast=region", Bcast, NODE, 1 << 20, "region or lines", true),
         ("bcast=levels", Bcast, NODE, 8, "lines", false),
         ("bcast=chain", Bcast, NODE, 8, "chain", true),
+        ("bcast=tree", Bcast, NODE, 8 << 20, "tree", true),
+        ("allgather=tree", Allgather, NODE, 32 << 10, "lines", false),
+        ("bcast=lines", Bcast, LARGE_NODE, 8, "lines", true),
         ("scatter=lines", Scatter, NODE, 8 << 10, "lines", true),
         ("scatter=lines", Scatter, NODE, 64 << 10, "region or linear", false),
         ("allreduce=in_place", Allreduce, NODE, 1 << 20, "in_place or lines", true),
@@ -93,19 +97,40 @@ fn without_its_mechanism_no_region_is_told() {
 fn the_short_paths_serve_what_goes_in_one_turn_and_nothing_else() {
     for size in (2..200).chain([1000]) {
         let short = Short::new(size, CAPACITY);
-        for (what, most) in [
+        for (what, end) in [
             (Collective::Bcast, short.bcast),
             (Collective::Gather, short.gather),
             (Collective::Scatter, short.scatter),
             (Collective::Reduce, short.reduce),
             (Collective::Allreduce, short.allreduce),
         ] {
+            let most = end - 1;
             let at_once = |bytes| {
                 let plan = plan("", what, size, NODE, bytes, InPlace::Ask);
                 matches!(plan.way(), CollWay::Lines { part } if part >= bytes)
             };
             assert!((0..=most).step_by(61).chain([most]).all(at_once), "{what}, {size} members, {most} bytes");
-            assert!(!at_once(most + 1), "{what}, {size} members, {most} bytes");
+            assert!(!at_once(end), "{what}, {size} members, {most} bytes");
         }
     }
+}
+
+#[test]
+fn a_tree_serves_members_of_a_large_node_that_have_cores() {
+    use Collective::*;
+    let way = |what, beside, crowded, bytes| {
+        let members = Members { crowded, ..members(96, beside) };
+        collective(what, &members, &shape(what, bytes), &Selection::default(), InPlace::Ask).names()
+    };
+    for (what, longest) in [(Barrier, 0), (Bcast, 4 << 20), (Reduce, (32 << 10) - 1), (Allreduce, (32 << 10) - 1)] {
+        assert_eq!(way(what, LARGE_NODE, false, longest), "tree", "{what}");
+        assert_ne!(way(what, LARGE_NODE, true, longest), "tree", "{what}, more members than cores");
+        assert_ne!(way(what, NODE, false, longest), "tree", "{what}, members without a tree");
+        assert!(what == Barrier || way(what, LARGE_NODE, false, longest + 1) != "tree", "{what}, longer");
+    }
+    assert_eq!(way(Allgather, LARGE_NODE, false, CAPACITY / 96), "tree");
+    assert_ne!(way(Allgather, LARGE_NODE, false, CAPACITY / 96 + 1), "tree");
+    let short = Short::beside_tree(96, CAPACITY);
+    assert_eq!([short.bcast, short.reduce, short.allreduce], [0; 3], "the short paths leave it alone");
+    assert_eq!(short.gather, Short::new(96, CAPACITY).gather);
 }

@@ -71,11 +71,17 @@ pub enum Mismatch {
 
 pub type Done = Result<(), Mismatch>;
 
-/// Bits 0 to 3 the kind, to 7 a stamp, to 22 the root, 23 [`MORE`], to 47 the bytes, above them what was before ([`History`]).
+/// Bits 0 to 3 the kind, to 7 a stamp, to 21 the root, 22 [`DISSENT`], 23 [`MORE`], to 47 the bytes, above them what was before ([`History`]).
 #[inline(always)]
 pub fn label(kind: Kind, root: u32, bytes: usize) -> u64 {
-    kind as u64 | (root as u64 & 0x7fff) << 8 | (bytes as u64 & 0xff_ffff) << 24
+    kind as u64 | (root as u64 & ROOT) << 8 | (bytes as u64 & 0xff_ffff) << 24
 }
+
+/// Roots are told apart up to there.
+pub const ROOT: u64 = 0x3fff;
+
+/// In a label along a tree: somebody from whom this member has heard calls something else ([`super::tree`]).
+pub const DISSENT: u64 = 1 << 22;
 
 /// So many bytes are told in MPI_Finalize; members that make something tell more.
 pub const END: usize = 1;
@@ -90,12 +96,12 @@ pub const MORE: u64 = 1 << 23;
 
 /// What a label says of itself, for all members and turns.
 pub fn plain(label: u64) -> u64 {
-    label & ((1 << HISTORY) - 1) & !STAMP
+    label & ((1 << HISTORY) - 1) & !(STAMP | DISSENT)
 }
 
 /// The kind, the root and the bytes of a label.
 pub fn parts(label: u64) -> (u64, u32, u32) {
-    (label & 0xf, (label >> 8) as u32 & 0x7fff, (label >> 24) as u32 & 0xff_ffff)
+    (label & 0xf, (label >> 8) as u32 & ROOT as u32, (label >> 24) as u32 & 0xff_ffff)
 }
 
 /// Whether a label is of the turn that `own` is of, not of a later one in the same cell.
@@ -106,10 +112,10 @@ pub fn is_of_turn(theirs: u64, own: u64) -> bool {
 /// What a member publishes in place of `published`, its label of its last turn, when it waits to learn what the others call: how
 /// many calls it has refused, and the number of the call that it makes next, which is not 0.
 pub fn waiting(published: u64, refused: usize, call: u8) -> u64 {
-    let kept = STAMP | MORE | u64::MAX << HISTORY;
+    let kept = STAMP | MORE | DISSENT | u64::MAX << HISTORY;
     // Who has not looked yet must still see that this turn was refused.
     let kind = if published & 0xf == Kind::Refused as u64 { Kind::Refused } else { Kind::Waits };
-    label(kind, refused.min(0x7fff) as u32, call.into()) | published & kept
+    label(kind, refused.min(ROOT as usize) as u32, call.into()) | published & kept
 }
 
 /// What a member that waits has said by [`waiting`]; `None` if it does not wait.
@@ -125,7 +131,7 @@ pub fn refused(stamped: u64) -> u64 {
 }
 
 /// Where the history begins in a label.
-const HISTORY: u32 = 48;
+pub const HISTORY: u32 = 48;
 
 /// Turns after which histories begin anew: a mismatch that has been told is not told for ever.
 pub const BLOCK: u64 = DEPTH / 2;
@@ -161,7 +167,7 @@ const STAMP: u64 = 0xf0;
 
 /// `label` as it is published in `turn`.
 #[inline(always)]
-fn stamped(label: u64, turn: u64) -> u64 {
+pub fn stamped(label: u64, turn: u64) -> u64 {
     label | (turn / DEPTH) << 4 & STAMP
 }
 
@@ -180,7 +186,7 @@ pub fn agree_since(own: u64, theirs: u64) -> bool {
 /// Compares two labels of one turn, if the peer has not gone on since.
 #[inline(always)]
 pub fn compare(rank: usize, own: u64, theirs: u64) -> Done {
-    let alone = (1 << HISTORY) - 1;
+    let alone = ((1 << HISTORY) - 1) & !DISSENT;
     match (own ^ theirs) & alone {
         0 => Ok(()),
         differing if differing & STAMP != 0 => Ok(()),

@@ -17,14 +17,14 @@
 //! For this, collectives that go by messages take a turn as well ([`Lines::note`]), without waiting. Nothing of it costs anything
 //! where no call is refused, except that turn: a store beside messages.
 
-use super::label::{END, Kind, MORE, is_end, is_of_turn, label, parts, plain, refused, waiting, waits};
+use super::label::{END, Kind, MORE, ROOT, is_end, is_of_turn, label, parts, plain, refused, stamped, waiting, waits};
 use super::{Done, Lines};
 pub use crate::calls::Call;
 use crate::group::Group;
 use crate::tags::Way;
 use tern_adi::Adi;
 use tern_mcm::DEPTH;
-use tern_policy::collective::{CollWay, Shape, longest_part};
+use tern_policy::collective::{CollWay, Collective, InPlace, Shape, collective, longest_part};
 
 /// As what it takes turns, if not as messages.
 fn kind_of(call: Call) -> Option<Kind> {
@@ -72,7 +72,7 @@ impl Known {
             return plain(theirs) == plain(self.label());
         }
         let exclusive = u32::from(self.call == Call::Exscan);
-        let root_is = if kind == Kind::Scan as u64 { exclusive } else { self.root & 0x7fff };
+        let root_is = if kind == Kind::Scan as u64 { exclusive } else { self.root & ROOT as u32 };
         // In parts, each says what it has.
         let fits = bytes as usize == self.bytes & 0xff_ffff || self.bytes > longest;
         is(self.call, theirs) && root == root_is && fits
@@ -192,6 +192,9 @@ impl Lines {
     /// Takes part in what the others have taken the next turn for, as one that has refused it.
     fn refuse(&self, adi: &Adi, peers: &Group, mut theirs: u64) {
         let (mut kind, root, mut bytes) = parts(theirs);
+        if theirs & MORE != 0 && self.goes_by_tree(kind, bytes as usize) {
+            return self.refuse_tree(adi, theirs);
+        }
         let root_ends = self.waits_for_root(theirs);
         loop {
             self.refuse_turn(adi, plain(theirs));
@@ -219,11 +222,37 @@ impl Lines {
         }
     }
 
+    /// Takes part in an operation along a tree, in which the others take all turns: the first one for what `theirs` says. They may wait for this
+    /// member's next turn before they take it, so it says first that it has refused that, and learns then what it was for.
+    fn refuse_tree(&self, adi: &Adi, mut theirs: u64) {
+        self.refuse_turn(adi, plain(theirs));
+        while theirs & MORE != 0 {
+            let turn = self.next();
+            self.areas[self.me].publish(turn, refused(stamped(0, turn)));
+            self.ring_all(adi);
+            self.wait(adi, || self.seen(turn).is_some_and(is_made));
+            theirs = self.seen(turn).expect("waited for");
+            self.areas[self.me].publish(turn, refused(self.stamp(turn, plain(theirs))));
+            self.compared.set(turn);
+        }
+    }
+
     /// Whether the others wait for the root in the first turn of such a call, and without its part do not go on to the next one.
     fn waits_for_root(&self, theirs: u64) -> bool {
         let (kind, _, bytes) = parts(theirs);
         let known = [Kind::Gather, Kind::Scatter].into_iter().find(|known| *known as u64 == kind);
         kind == Kind::Bcast as u64 || known.is_some_and(|kind| self.tells_of_region(kind, bytes as usize))
+    }
+
+    /// Whether a call with such a label goes along a tree.
+    fn goes_by_tree(&self, kind: u64, len: usize) -> bool {
+        const KINDS: [Kind; 5] = [Kind::Barrier, Kind::Bcast, Kind::Allgather, Kind::Reduce, Kind::Allreduce];
+        let known = KINDS.into_iter().find(|known| *known as u64 == kind).and_then(Kind::collective);
+        let way = |what: Collective| {
+            let shape = if what.reduces() { Shape::of_vectors(len, true) } else { Shape::of(len) };
+            collective(what, &self.members(), &shape, &self.selection, InPlace::Rest).way()
+        };
+        known.is_some_and(|what| matches!(way(what), CollWay::Tree { .. }))
     }
 
     /// Whether the root tells of a region first in such a call.

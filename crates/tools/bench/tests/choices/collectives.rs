@@ -120,7 +120,7 @@ fn places(size: usize) -> [(Members, &'static str); 2] {
     let levels = Beside::Levels { capacity: CAPACITY, widest: size.div_ceil(2) };
     // Two are one on each node, and have nothing to win.
     let apart = if size > 2 { levels } else { Beside::Nothing(Without::Apart) };
-    [(Beside::Lines { capacity: CAPACITY }, "one node"), (apart, "two nodes")]
+    [(Beside::Lines { capacity: CAPACITY, tree: false }, "one node"), (apart, "two nodes")]
         .map(|(beside, at)| (Members { size, beside, crowded: false, asked: Mechanism::Auto }, at))
 }
 
@@ -131,6 +131,11 @@ fn all_ways(text: &mut String) {
                 let (members, at) = places(size)[place];
                 rows(what, &members, at, &Selection::default(), text);
             }
+        }
+        for size in [16, 96, 288] {
+            let beside = Beside::Lines { capacity: CAPACITY, tree: true };
+            let members = Members { beside, ..places(size)[0].0 };
+            rows(what, &members, "one large node", &Selection::default(), text);
         }
     }
 }

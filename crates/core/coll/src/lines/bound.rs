@@ -1,0 +1,42 @@
+//! What members know of where each other is bound.
+
+use crate::asked;
+use crate::group::Group;
+use tern_adi::{Adi, Awaited, Proc};
+use tern_mcm::Bound;
+use tern_node::Locality;
+use tern_policy::collective::{Parts, Selection, TREE_FROM, grows};
+
+/// Whether so many members of a node look for a tree.
+fn may_grow(members: usize, selection: &Selection) -> bool {
+    members >= TREE_FROM || selection.forces_any_tree()
+}
+
+/// Tells the peers where this process is bound, if so many processes of its node may need to know. Called once, before any collective.
+pub fn tell(adi: &Adi, here: usize) {
+    if may_grow(here, &asked::selection()) {
+        let Locality { l3, numa, package } = Locality::of(&tern_node::affinity());
+        adi.mcm().tell_bound([package, numa, l3]);
+    }
+}
+
+/// Where the members of a node are bound, if a tree serves them better than flat lines, or one is asked for. Waits until each of them has told.
+/// All come to the same.
+pub(super) fn parts(adi: &Adi, peers: &Group) -> Option<Vec<Parts>> {
+    let procs = &peers.procs;
+    if !may_grow(procs.len(), &peers.selection) {
+        return None;
+    }
+    let bound = |proc: &Proc| adi.mcm().bound(*proc);
+    let missing = || procs.iter().copied().filter(|proc| bound(proc) == Bound::NotYet);
+    let awaited = || Awaited::Members { context: peers.context, procs: missing().collect() };
+    adi.wait_until_telling(&mut || missing().next().is_none(), &awaited);
+    let parts: Option<Vec<Parts>> = procs
+        .iter()
+        .map(|proc| match bound(proc) {
+            Bound::To(parts) => Some(parts),
+            Bound::Nowhere | Bound::NotYet => None,
+        })
+        .collect();
+    parts.filter(|parts| grows(parts) || peers.selection.forces_any_tree())
+}

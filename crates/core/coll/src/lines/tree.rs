@@ -1,0 +1,420 @@
+//! Operations of a large node's members along a [`Tree`]: each looks only at the lines of those that it has an edge to.
+//!
+//! They take the turns of the same lines as all other operations. In a turn *up* a member waits for its children, and publishes
+//! what they and it give, put together. In a turn *down* it waits for its parent, and publishes what that has published. An operation
+//! that goes up and down ends when all members have come.
+//!
+//! - **All turns are taken.** How many an operation takes depends only on its length. A member that finds that another one calls something else,
+//!   or has refused the call, goes on without data, and waits for nobody. It publishes that it dissents, and whoever hears from it does the
+//!   same. At the end each of them looks at all lines for the reason, as in the flat operations.
+//! - **Room.** A payload is read by neighbours in the tree only. So a member that needs the place of an old one waits for them alone, as long as
+//!   nothing but turns along the same tree has used the places since.
+//! - **Parts.** What is longer than a part goes in several. A part goes up while the one before it goes down.
+
+use super::label::{DISSENT, Done, HISTORY, Kind, MORE, Mismatch, label};
+use super::{AHEAD, Lines};
+use crate::copies::{copy, give};
+use crate::ops::Vector;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use tern_adi::Adi;
+use tern_policy::collective::{Parts, Tree};
+
+/// The trees of a communicator, one for each root, made when they are first needed.
+#[derive(Debug)]
+pub(super) struct Trees {
+    parts: Vec<Parts>,
+    branches: RefCell<Vec<Option<Rc<Branch>>>>,
+    /// The first member's tree, from it on downwards.
+    order: OnceCell<Order>,
+    run: Run,
+}
+
+/// Turns along one tree that follow each other.
+#[derive(Debug, Default)]
+struct Run {
+    root: Cell<usize>,
+    /// The turn before the first of them, and the last one.
+    since: Cell<u64>,
+    last: Cell<u64>,
+    /// A turn that the neighbours are known to have reached.
+    near: Cell<u64>,
+}
+
+/// A tree as one of its members sees it.
+#[derive(Debug)]
+struct Branch {
+    parent: Option<usize>,
+    children: Vec<usize>,
+}
+
+/// The members in the order of the tree, in which those below one stand together.
+#[derive(Debug)]
+struct Order {
+    members: Vec<u32>,
+    /// For each member its place there, and how many stand from there on below it, itself among them.
+    places: Vec<(usize, usize)>,
+}
+
+impl Trees {
+    pub(super) fn new(parts: Vec<Parts>) -> Trees {
+        let branches = RefCell::new(vec![None; parts.len()]);
+        Trees { parts, branches, order: OnceCell::new(), run: Run::default() }
+    }
+
+    fn branch(&self, me: usize, root: usize) -> Rc<Branch> {
+        let mut branches = self.branches.borrow_mut();
+        let made = branches[root].get_or_insert_with(|| {
+            let tree = Tree::new(&self.parts, root as u32);
+            let parent = tree.parent(me as u32).map(|parent| parent as usize);
+            let children = tree.children(me as u32).iter().map(|&child| child as usize).collect();
+            Rc::new(Branch { parent, children })
+        });
+        made.clone()
+    }
+
+    fn order(&self) -> &Order {
+        self.order.get_or_init(|| {
+            let tree = Tree::new(&self.parts, 0);
+            let members = tree.below(0);
+            let mut places = vec![(0, 0); members.len()];
+            for (at, &member) in members.iter().enumerate() {
+                places[member as usize] = (at, tree.below(member).len());
+            }
+            Order { members, places }
+        })
+    }
+}
+
+/// An operation along a tree, as one member makes it.
+struct Climb<'a> {
+    lines: &'a Lines,
+    adi: &'a Adi,
+    trees: &'a Trees,
+    branch: Rc<Branch>,
+    /// The last turn before it.
+    before: u64,
+    /// A neighbour that did not agree, if one has not.
+    dissenter: Option<usize>,
+    /// What was wrong in an earlier operation.
+    earlier: Done,
+}
+
+impl Lines {
+    /// Begins an operation along the tree of `root`.
+    fn climb<'a>(&'a self, adi: &'a Adi, root: usize) -> Climb<'a> {
+        let trees = self.trees.as_deref().expect("members with a tree");
+        let (run, before) = (&trees.run, self.turn.get());
+        if run.last.get() != before || run.root.replace(root) != root {
+            run.since.set(before);
+            run.near.set(0);
+        }
+        let branch = trees.branch(self.me, root);
+        Climb { lines: self, adi, trees, branch, before, dissenter: None, earlier: Ok(()) }
+    }
+
+    /// [`Lines::barrier`].
+    pub fn barrier_by_tree(&self, adi: &Adi) -> Done {
+        let mut climb = self.climb(adi, 0);
+        let label = label(Kind::Barrier, 0, 0);
+        let up = climb.up(label | MORE, 0, |_, _| ());
+        climb.down(label, 0, |_| (), |_| ());
+        climb.meet(up)
+    }
+
+    /// [`Lines::bcast`], in parts of `part` bytes.
+    pub fn bcast_by_tree(
+        &self, adi: &Adi, (root, len, part): (usize, usize, usize), mut send: impl FnMut(usize, &mut [u8]),
+        mut take: impl FnMut(usize, &[u8]),
+    ) -> Done {
+        let mut climb = self.climb(adi, root);
+        let label = label(Kind::Bcast, root as u32, len);
+        for from in (0..len.max(1)).step_by(part) {
+            let some = part.min(len - from);
+            let more = if from + some < len { MORE } else { 0 };
+            climb.down(label | more, some, |out| send(from, out), |bytes| take(from, bytes));
+        }
+        climb.end()
+    }
+
+    /// [`Lines::reduce`] to `root`, or to all, in parts of `part` bytes.
+    ///
+    /// # Safety
+    /// `input` holds the vector, and so does `out` where the result goes; they may be the same memory.
+    pub unsafe fn reduce_by_tree(
+        &self, adi: &Adi, root: Option<usize>, vector: &Vector, part: usize, input: *const u8, out: *mut u8,
+    ) -> Done {
+        let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
+        let mut climb = self.climb(adi, root.unwrap_or(0));
+        let label = label(kind, root.unwrap_or(0) as u32, vector.whole);
+        let size = (vector.bytes / vector.elements.max(1)).max(1);
+        let part = part - part % size;
+        let parts: Vec<usize> = (0..vector.bytes.max(1)).step_by(part).collect();
+        let mut reached = 0;
+        for (at, &from) in parts.iter().enumerate() {
+            let more = if root.is_none() || at + 1 < parts.len() { MORE } else { 0 };
+            let some = part.min(vector.bytes - from);
+            let piece = Vector { elements: some / size, bytes: some, ..*vector };
+            // SAFETY: a part of the caller's vectors.
+            let up = unsafe { climb.combine(label | more, &piece, input.wrapping_add(from), out.wrapping_add(from)) };
+            if root.is_none() && at > 0 {
+                climb.tell_result(label | MORE, part, out.wrapping_add(parts[at - 1]));
+            }
+            reached = up;
+        }
+        let Some(&last) = parts.last().filter(|_| root.is_none()) else { return climb.end_reduction(root) };
+        climb.tell_result(label, vector.bytes - last, out.wrapping_add(last));
+        climb.meet(reached)
+    }
+
+    /// [`Lines::allgather`] of blocks of `len` bytes: `take` gets those of all members, and of this one too.
+    pub fn allgather_by_tree(
+        &self, adi: &Adi, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
+    ) -> Done {
+        let mut climb = self.climb(adi, 0);
+        let order = climb.trees.order();
+        let (at, below) = order.places[self.me];
+        let label = label(Kind::Allgather, 0, len);
+        let branch = climb.branch.clone();
+        let up = climb.up(label | MORE, below * len, |climb, out| {
+            send(&mut out[..len]);
+            for &child in &branch.children {
+                let (place, below) = order.places[child];
+                let blocks = climb.payload(child, below * len);
+                out[(place - at) * len..][..below * len].copy_from_slice(blocks);
+            }
+        });
+        let all = order.members.len() * len;
+        // The root has put them together, in the turn before.
+        let whole = |out: &mut [u8]| {
+            // SAFETY: published by this process itself, which leaves it alone meanwhile.
+            out.copy_from_slice(unsafe { self.areas[self.me].read(up, all) });
+        };
+        let mut take_all = |bytes: &[u8]| {
+            let blocks = bytes.chunks_exact(len.max(1));
+            order.members.iter().zip(blocks).for_each(|(&member, block)| take(member as usize, block));
+        };
+        climb.down(label, all, whole, &mut take_all);
+        if branch.parent.is_none() && climb.dissenter.is_none() {
+            // SAFETY: as above.
+            take_all(unsafe { self.areas[self.me].read(up, all) });
+        }
+        climb.meet(up)
+    }
+}
+
+impl Climb<'_> {
+    /// Takes the next turn.
+    fn next(&self, label: u64) -> u64 {
+        let turn = self.lines.next();
+        self.trees.run.last.set(turn);
+        self.lines.stamp(turn, label);
+        turn
+    }
+
+    /// What `rank` has published in the last turn, which it has reached, and in which it has agreed.
+    fn payload(&self, rank: usize, len: usize) -> &[u8] {
+        // SAFETY: reached, with as many bytes, since the labels are equal; this process publishes nothing meanwhile.
+        unsafe { self.lines.payload(rank, self.lines.turn.get(), len) }
+    }
+
+    /// Whether `rank` agrees about the last turn, and about what was before.
+    fn agrees(&self, rank: usize, turn: u64) -> bool {
+        let (own, theirs) = (self.lines.own(turn).get(), self.lines.areas[rank].label(turn));
+        // Of one that waits to learn what the others call, the history tells.
+        let waits = theirs & 0xf == Kind::Waits as u64 && theirs & DISSENT == 0 && (own ^ theirs) >> HISTORY == 0;
+        own == theirs || waits
+    }
+
+    fn look_at(&mut self, rank: usize, turn: u64) {
+        if !self.agrees(rank, turn) {
+            self.dissenter.get_or_insert(rank);
+        }
+    }
+
+    /// Publishes `turn` with `len` bytes that `write` fills, or without if somebody dissents.
+    fn publish(&mut self, turn: u64, len: usize, write: impl FnOnce(&Self, &mut [u8])) {
+        let lines = self.lines;
+        let area = &lines.areas[lines.me];
+        let label = lines.own(turn).get();
+        match self.dissenter {
+            None => {
+                self.make_room(turn, len);
+                area.prefetch_for_writing(turn + AHEAD);
+                area.publish_with(turn, label, len, |out| write(self, out));
+            }
+            Some(_) => area.publish(turn, label | DISSENT),
+        }
+    }
+
+    /// Waits until nobody reads what lies where `len` bytes are about to be published in `turn`.
+    fn make_room(&mut self, turn: u64, len: usize) {
+        let (lines, run) = (self.lines, &self.trees.run);
+        let free = lines.occupied.occupy(&lines.areas[lines.me], turn, len);
+        if free <= lines.reached.get() {
+            return;
+        }
+        if lines.reached.get() < run.since.get() {
+            let agreed = lines.await_free(self.adi, turn, free);
+            self.earlier = self.earlier.and(agreed);
+        } else if free > run.near.get() {
+            // For a while more than that, as in `await_free`.
+            let free = free + (turn - free) / 4;
+            self.await_neighbours(free);
+            run.near.set(free);
+        }
+    }
+
+    fn await_neighbours(&self, turn: u64) {
+        let all = || self.branch.children.iter().chain(&self.branch.parent);
+        self.lines.wait(self.adi, || all().all(|&rank| self.lines.areas[rank].reached(turn)));
+    }
+
+    /// A turn on the way up: waits for the children, and publishes `len` bytes that `write` fills from what they have published. Gives
+    /// the turn.
+    fn up(&mut self, label: u64, len: usize, write: impl FnOnce(&Self, &mut [u8])) -> u64 {
+        let turn = self.await_children(label);
+        self.publish(turn, len, write);
+        self.ring_parent();
+        turn
+    }
+
+    /// Takes the next turn as the children have, but does not publish it yet.
+    fn await_children(&mut self, label: u64) -> u64 {
+        let turn = self.next(label);
+        let (lines, branch) = (self.lines, self.branch.clone());
+        if self.dissenter.is_none() {
+            lines.wait(self.adi, || branch.children.iter().all(|&child| lines.areas[child].reached(turn)));
+            branch.children.iter().for_each(|&child| self.look_at(child, turn));
+        }
+        turn
+    }
+
+    /// A turn on the way down: the root publishes `len` bytes that `give` fills. The others wait for their parent's, `take` them and publish
+    /// them for their children.
+    fn down(&mut self, label: u64, len: usize, give: impl FnOnce(&mut [u8]), take: impl FnOnce(&[u8])) {
+        let turn = self.next(label);
+        let (lines, branch) = (self.lines, self.branch.clone());
+        let Some(parent) = branch.parent else {
+            self.publish(turn, len, |_, out| give(out));
+            return self.ring_children();
+        };
+        let is_leaf = branch.children.is_empty();
+        if is_leaf {
+            // Who has nobody below need not wait: a root that has refused an earlier call sees that this one is made.
+            self.publish(turn, 0, |_, _| ());
+            self.ring_root();
+        }
+        if self.dissenter.is_none() {
+            lines.wait(self.adi, || lines.areas[parent].reached(turn));
+            self.look_at(parent, turn);
+        }
+        if !is_leaf {
+            // SAFETY: both hold as many bytes, of different processes.
+            self.publish(turn, len, |climb, out| unsafe { give(climb.payload(parent, len).as_ptr(), out, true) });
+            self.ring_children();
+        }
+        if self.dissenter.is_none() {
+            take(self.payload(parent, len));
+        }
+    }
+
+    /// A turn up with a vector, in which each member combines its own with those of its children. The root has the result at `out` behind it.
+    ///
+    /// # Safety
+    /// `input` holds the vector, and at the root so does `out`; they may be the same memory.
+    unsafe fn combine(&mut self, label: u64, vector: &Vector, input: *const u8, out: *mut u8) -> u64 {
+        let branch = self.branch.clone();
+        let turn = self.await_children(label);
+        let combine = |climb: &Self, to: *mut u8| {
+            let part = |&child: &usize| climb.payload(child, vector.bytes).as_ptr();
+            let (mut so_far, to_copy) = (input, branch.children.is_empty());
+            for child in &branch.children {
+                // SAFETY: all hold `elements` elements, and a kernel's output may be an input.
+                unsafe { (vector.kernel)(so_far, part(child), to, vector.elements) };
+                so_far = to;
+            }
+            if to_copy && !std::ptr::eq(input, to) {
+                // SAFETY: both hold `bytes` bytes, and shared memory never overlaps the program's.
+                unsafe { give(input, std::slice::from_raw_parts_mut(to, vector.bytes), true) };
+            }
+        };
+        if branch.parent.is_none() {
+            if self.dissenter.is_none() {
+                combine(self, out);
+            }
+            self.publish(turn, 0, |_, _| ());
+        } else {
+            self.publish(turn, vector.bytes, |climb, to| combine(climb, to.as_mut_ptr()));
+        }
+        self.ring_parent();
+        turn
+    }
+
+    /// A turn down with `len` bytes of the result, which the root has at `out`.
+    fn tell_result(&mut self, label: u64, len: usize, out: *mut u8) {
+        // SAFETY: the caller's vector holds as many bytes; shared memory never overlaps it.
+        let told = |to: &mut [u8]| unsafe { give(out, to, true) };
+        // SAFETY: as above.
+        self.down(label, len, told, |bytes| unsafe { copy(bytes.as_ptr(), out, len) });
+    }
+
+    fn ring_parent(&self) {
+        let mcm = self.adi.mcm();
+        if let Some(parent) = self.branch.parent.filter(|_| mcm.anyone_sleeps()) {
+            mcm.ring(self.lines.procs[parent]);
+        }
+    }
+
+    fn ring_root(&self) {
+        let mcm = self.adi.mcm();
+        if mcm.anyone_sleeps() {
+            mcm.ring(self.lines.procs[self.trees.run.root.get()]);
+        }
+    }
+
+    fn ring_children(&self) {
+        let mcm = self.adi.mcm();
+        if mcm.anyone_sleeps() {
+            self.branch.children.iter().for_each(|&child| mcm.ring(self.lines.procs[child]));
+        }
+    }
+
+    /// The end of an operation that has gone down behind `up`: all members have reached that turn.
+    fn meet(self, up: u64) -> Done {
+        if self.dissenter.is_none() {
+            self.lines.reached.set(up);
+            self.lines.compared.set(up);
+        }
+        self.end()
+    }
+
+    /// The end of a reduction to `root`: what others call matters to it alone, as to one that waits for all.
+    fn end_reduction(self, root: Option<usize>) -> Done {
+        match root == Some(self.lines.me) {
+            true => self.end(),
+            false => self.earlier,
+        }
+    }
+
+    /// The end: what all lines tell, if a neighbour did not agree.
+    fn end(self) -> Done {
+        match self.dissenter {
+            None => self.earlier,
+            Some(rank) => self.earlier.and(self.reason(rank)),
+        }
+    }
+
+    /// Why `neighbour` does not agree: what somebody has called in one of the turns, or in one of the block before them.
+    #[cold]
+    fn reason(&self, neighbour: usize) -> Done {
+        let lines = self.lines;
+        let earlier = lines.compared.get().max((self.before + 1).saturating_sub(super::BLOCK));
+        let there = |turn: u64| lines.others(lines.me).filter(move |&rank| lines.areas[rank].reached(turn));
+        let wrong = |turn: u64| there(turn).filter_map(move |rank| lines.check(rank, turn).err());
+        let own = (self.before + 1..=lines.turn.get()).flat_map(wrong).find(|wrong| !matches!(wrong, Mismatch::Lost { .. }));
+        let ignored = |wrong: &Mismatch| matches!(wrong, Mismatch::Lost { .. } | Mismatch::Refused { .. });
+        let before = || (earlier + 1..=self.before).flat_map(wrong).find(|wrong| !ignored(wrong));
+        Err(own.or_else(before).unwrap_or(Mismatch::Operation { rank: neighbour }))
+    }
+}
