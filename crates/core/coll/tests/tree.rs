@@ -116,7 +116,8 @@ fn call(member: &Member, number: usize, which: usize, len: usize, root: usize) -
             let mut result = own.clone();
             let send = if which == 5 { std::ptr::null() } else { own.as_mut_ptr().cast_const().cast() };
             let done = fast::allreduce(adi, peers, send, &buffer(&mut result), &sum).done;
-            assert!(done != Some(Ok(())) || (0..len).all(|at| result[at] == total(at)), "allreduce, rank {rank}");
+            let wrong = (0..len).find(|&at| result[at] != total(at)).filter(|_| done == Some(Ok(())));
+            assert_eq!(wrong, None, "allreduce {number} of {len}, rank {rank} of {size}: {:?}", wrong.map(|at| result[at]));
             done
         }
         6 => {

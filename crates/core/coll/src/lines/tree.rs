@@ -105,7 +105,8 @@ impl Lines {
     fn climb<'a>(&'a self, adi: &'a Adi, root: usize) -> Climb<'a> {
         let trees = self.trees.as_deref().expect("members with a tree");
         let (run, before) = (&trees.run, self.turn.get());
-        if run.last.get() != before || run.root.replace(root) != root {
+        let same_root = run.root.replace(root) == root;
+        if run.last.get() != before || !same_root {
             run.since.set(before);
             run.near.set(0);
         }
@@ -254,7 +255,8 @@ impl Climb<'_> {
         if free <= lines.reached.get() {
             return;
         }
-        if lines.reached.get() < run.since.get() {
+        if lines.reached.get() <= run.since.get() {
+            // Others than the neighbours may still read what was published before this run.
             let agreed = lines.await_free(self.adi, turn, free);
             self.earlier = self.earlier.and(agreed);
         } else if free > run.near.get() {
@@ -290,13 +292,13 @@ impl Climb<'_> {
         turn
     }
 
-    /// A turn on the way down: the root publishes `len` bytes that `give` fills. The others wait for their parent's, `take` them and publish
+    /// A turn on the way down: the root publishes `len` bytes that `fill` writes. The others wait for their parent's, `take` them and publish
     /// them for their children.
-    fn down(&mut self, label: u64, len: usize, give: impl FnOnce(&mut [u8]), take: impl FnOnce(&[u8])) {
+    fn down(&mut self, label: u64, len: usize, fill: impl FnOnce(&mut [u8]), take: impl FnOnce(&[u8])) {
         let turn = self.next(label);
         let (lines, branch) = (self.lines, self.branch.clone());
         let Some(parent) = branch.parent else {
-            self.publish(turn, len, |_, out| give(out));
+            self.publish(turn, len, |_, out| fill(out));
             return self.ring_children();
         };
         let is_leaf = branch.children.is_empty();
