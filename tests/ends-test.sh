@@ -75,9 +75,10 @@ fortran() {
     fi
 }
 
+# The first of these commands that there is, if any.
 first() {
     for name; do
-        command -v "$name" > /dev/null 2>&1 && echo "$name" && return
+        ! command -v "$name" > /dev/null 2>&1 || { echo "$name" && return; }
     done
 }
 

@@ -12,6 +12,9 @@
 mod call;
 mod end;
 mod line;
+mod peer;
+#[cfg(test)]
+mod tests;
 mod thread;
 mod words;
 
@@ -19,7 +22,9 @@ use crate::fabric::Fabric;
 use crate::handshake::{Answer, Event, State};
 use crate::settings::Settings;
 use crate::transport::Sending;
+use call::Wanted;
 use end::End;
+use peer::Peer;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::HashMap;
 use std::io;
@@ -28,8 +33,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tern_hca::Connection;
 use tern_hca::descriptors::Reserve;
-use tern_hca::{CallingEnd, Connection};
 use tern_node::random;
 use tern_proof::Token;
 use tern_threads::{Condvar, Mutex, Thread};
@@ -50,57 +55,6 @@ pub struct Connected {
     pub terms: Terms,
 }
 
-/// A peer that somebody has called, or is about to.
-struct Peer {
-    state: State,
-    end: Option<End>,
-    /// The thread calls it, and has not said hello.
-    is_called: bool,
-    /// The program waits for the connection: a call that fails is a loss.
-    is_needed: bool,
-    /// Calls that no machine has answered, one after the other.
-    unanswered: u32,
-    /// Once it is connected.
-    sending: Option<Sending>,
-    terms: Terms,
-    /// It has sent all that it had to send.
-    settled: bool,
-    /// Why it is lost.
-    why: String,
-    /// It has ended as it should.
-    left: bool,
-    /// The socket to it has ended on its side: it is gone, or knows that this process has given it up.
-    line_ended: bool,
-}
-
-impl Peer {
-    fn new() -> Peer {
-        Peer {
-            state: State::Apart,
-            end: None,
-            is_called: false,
-            is_needed: false,
-            unanswered: 0,
-            sending: None,
-            terms: Terms::default(),
-            settled: false,
-            why: String::new(),
-            left: false,
-            line_ended: false,
-        }
-    }
-
-    fn lose(&mut self, why: String) {
-        (self.state, self.why) = (State::Lost, why);
-        self.end.iter().for_each(End::give_up);
-    }
-
-    fn connected(&self) -> Option<Connected> {
-        let sending = self.sending.clone().filter(|_| self.end.as_ref().is_some_and(End::is_connected))?;
-        Some(Connected { sending, terms: self.terms })
-    }
-}
-
 /// What the thread and the device share.
 struct Shared {
     me: u32,
@@ -113,8 +67,8 @@ struct Shared {
     peers: Mutex<HashMap<u32, Peer>>,
     /// A state has changed.
     changed: Condvar,
-    /// Peers that the thread shall call, and where they listen.
-    wanted: Mutex<Vec<(u32, Address)>>,
+    /// Peers that the thread shall call.
+    wanted: Mutex<Vec<Wanted>>,
     /// Peers to which nothing more is said: the thread shall end its side of their sockets.
     abandoned: Mutex<Vec<u32>>,
     /// Peers that were lost, until the device takes notice.
@@ -219,6 +173,7 @@ impl Connections {
                 if let Some(entry) = peers.get_mut(&peer) {
                     // A call that comes later is refused: nothing is taken from a peer that is lost.
                     entry.lose(why.clone());
+                    self.shared.abandon(peer);
                 }
                 return Err(why);
             }
@@ -295,8 +250,7 @@ impl Connections {
         if let Some(entry) = self.shared.peers.lock().get_mut(&peer) {
             entry.lose(why.into());
         }
-        self.shared.abandoned.lock().push(peer);
-        self.shared.wake();
+        self.shared.abandon(peer);
     }
 }
 
@@ -316,9 +270,10 @@ impl Shared {
         let mut peers = self.peers.lock();
         let entry = peers.entry(peer).or_insert_with(Peer::new);
         entry.is_needed |= needed;
-        if entry.state == State::Apart && !entry.is_called {
-            entry.is_called = true;
-            self.wanted.lock().push((peer, *address));
+        if entry.state == State::Apart {
+            entry.state = State::Knocking;
+            let until = Instant::now() + self.patience;
+            self.wanted.lock().push(Wanted { peer, address: *address, until });
             self.wake();
         }
     }
@@ -328,7 +283,7 @@ impl Shared {
     /// Errors: there is no queue pair for it.
     fn hello(&self, peer: u32, node: u32) -> Result<Option<Word>, String> {
         let mut peers = self.peers.lock();
-        if peers.get(&peer).is_none_or(|entry| entry.state != State::Apart) {
+        if peers.get(&peer).is_none_or(|entry| entry.state != State::Knocking) {
             return Ok(None);
         }
         let entry = self.entry(&mut peers, peer, node)?;
@@ -341,8 +296,8 @@ impl Shared {
     fn call_failed(&self, peer: u32, why: String, answered: bool) {
         let mut peers = self.peers.lock();
         // Unless the peer's own call has come, which counts then.
-        let Some(entry) = peers.get_mut(&peer).filter(|entry| entry.state == State::Apart) else { return };
-        entry.is_called = false;
+        let Some(entry) = peers.get_mut(&peer).filter(|entry| entry.state == State::Knocking) else { return };
+        entry.state = State::Apart;
         entry.unanswered = if answered { 0 } else { entry.unanswered + 1 };
         if entry.is_needed || entry.unanswered >= UNANSWERED {
             entry.lose(why.clone());
@@ -374,17 +329,17 @@ impl Shared {
         self.peers.lock().get(&peer)?.end.as_ref().map(End::address)
     }
 
-    /// Does what a word of a peer asks for, all but the answer.
-    fn hear(&self, peer: u32, word: &Word) -> Result<Answer, String> {
-        let (event, terms) = match word {
-            Word::Hello(hello) => (Event::Hello, Some((hello.terms, &hello.pair))),
-            Word::Welcome(terms, pair) => (Event::Welcome, Some((*terms, pair))),
-            Word::Declined => (Event::Declined, None),
-            Word::Refused(why) => {
-                self.refused(peer, &format!("it refuses the connection: {why}"));
-                return Ok(Answer::Nothing);
-            }
-            Word::Ready => (Event::Ready, None),
+    /// Does what a word of a peer asks for, all but the answer. `own`: it is said on a call of this process.
+    ///
+    /// Errors: why the call is refused.
+    fn hear(&self, peer: u32, own: bool, word: &Word) -> Result<Answer, String> {
+        let event = match word {
+            Word::Hello(_) => Event::Hello,
+            Word::Welcome(..) => Event::Welcome,
+            Word::Declined => Event::Declined,
+            Word::Refused(_) if own => Event::Refused,
+            Word::Refused(_) => Event::Withdrawn,
+            Word::Ready => Event::Ready,
             Word::Bye | Word::Settled => {
                 if let Some(entry) = self.peers.lock().get_mut(&peer) {
                     entry.settled = true;
@@ -394,76 +349,77 @@ impl Shared {
         };
         let mut peers = self.peers.lock();
         let entry = match word {
-            Word::Hello(hello) => {
-                let entry = self.entry(&mut peers, peer, hello.node)?;
-                entry.line_ended = false;
-                entry
-            }
+            Word::Hello(hello) => match self.entry(&mut peers, peer, hello.node) {
+                Ok(entry) => entry,
+                Err(why) => {
+                    drop(peers);
+                    return self.turn_away(peer, &why);
+                }
+            },
             _ => peers.get_mut(&peer).ok_or("a word of a peer that nobody has called")?,
         };
-        let (state, answer) = entry.state.after(event, self.me < peer);
-        entry.state = state;
-        if answer == Answer::Refuse {
-            return Err(format!("it has given this process up: {}", entry.why));
-        }
-        if let (Answer::Welcome | Answer::Ready, Some((terms, address))) = (answer, terms) {
-            entry.terms = terms;
-            let end = entry.end.as_ref().expect("made with the entry");
-            // The direction in which the call has passed is open.
-            let calling = if answer == Answer::Ready { CallingEnd::This } else { CallingEnd::Other };
-            match end.connect(address, &Connection { calling, ..self.connection }) {
-                Ok(sending) => entry.sending = Some(sending),
-                Err(error) => {
+        let answer = entry.happens(event, self.me < peer);
+        match (answer, word) {
+            (Answer::Refuse, _) => return Err(entry.given_up()),
+            (Answer::Lose, Word::Refused(why)) => {
+                let why = format!("it refuses the connection: {why}");
+                entry.lose(why.clone());
+                self.tell(peer, why);
+            }
+            (Answer::Welcome, Word::Hello(Hello { terms, pair, .. })) | (Answer::Ready, Word::Welcome(terms, pair)) => {
+                if let Err(error) = entry.connect(*terms, pair, own, &self.connection) {
                     let why = format!("its queue pair cannot be connected: {error}");
                     entry.lose(why.clone());
                     self.tell(peer, why.clone());
                     return Err(why);
                 }
             }
+            _ => {}
         }
         self.changed.notify_all();
         Ok(answer)
     }
 
-    /// A peer that called takes that back, or one that was called cannot answer.
-    fn refused(&self, peer: u32, why: &str) {
-        let mut peers = self.peers.lock();
-        let awaits = |entry: &&mut Peer| matches!(entry.state, State::Welcoming | State::Calling);
-        if let Some(entry) = peers.get_mut(&peer).filter(awaits) {
-            entry.lose(why.into());
-            self.tell(peer, why.into());
-        }
-    }
-
-    /// A peer has called for which there is no descriptor.
-    fn turn_away(&self, peer: u32, why: &str) {
+    /// A peer has called for which something is missing here. What to answer, unless the call counts: then the peer is lost.
+    ///
+    /// Errors: why the call is refused.
+    fn turn_away(&self, peer: u32, why: &str) -> Result<Answer, String> {
         let mut peers = self.peers.lock();
         let entry = peers.entry(peer).or_insert_with(Peer::new);
-        // A call of this side has an answer of its own.
-        if entry.state == State::Apart && !entry.is_called {
-            entry.lose(why.into());
-            self.tell(peer, why.into());
+        if entry.state == State::Lost {
+            return Err(entry.given_up());
         }
+        let answer = entry.happens(Event::VainHello, self.me < peer);
+        if answer != Answer::Refuse {
+            return Ok(answer);
+        }
+        entry.lose(why.into());
+        self.tell(peer, why.into());
+        Err(why.into())
     }
 
-    /// The socket to a peer has ended; `farewell`: after it has said so.
-    fn end(&self, peer: u32, farewell: bool) {
+    /// The socket of a call has ended, of an `own` one of this process; `farewell`: after the peer has said so.
+    fn end(&self, peer: u32, own: bool, farewell: bool) {
         let mut peers = self.peers.lock();
         let Some(entry) = peers.get_mut(&peer) else { return };
+        if matches!(entry.state, State::Open | State::Welcoming) && entry.is_caller != own {
+            // The call does not count.
+            return;
+        }
         entry.line_ended = true;
         let why = if farewell { "it has ended" } else { "its process is gone, or the network to it" };
         match entry.state {
             State::Open | State::Welcoming => {}
             // It ends as it should, and nobody here wants to send it anything.
             State::Calling if farewell && !entry.is_needed => {
-                (entry.state, entry.is_called) = (State::Apart, false);
+                entry.state = State::Apart;
                 return entry.end.take().iter().for_each(End::give_up);
             }
             State::Calling => {
                 entry.lose(why.into());
                 return self.tell(peer, why.into());
             }
-            State::Apart | State::Expecting | State::Lost => return self.changed.notify_all(),
+            State::Apart | State::Knocking | State::Expecting | State::Lost => return self.changed.notify_all(),
         }
         (entry.state, entry.why, entry.left) = (State::Lost, why.into(), farewell);
         if farewell {
@@ -473,9 +429,16 @@ impl Shared {
         }
     }
 
-    /// Tells the device, and whoever waits for a connection, that a peer is lost.
+    /// Has the thread end its side of the sockets to a peer that is lost.
+    fn abandon(&self, peer: u32) {
+        self.abandoned.lock().push(peer);
+        self.wake();
+    }
+
+    /// Tells the device, whoever waits for a connection, and the peer, that it is lost.
     fn tell(&self, peer: u32, why: String) {
         self.changed.notify_all();
+        self.abandon(peer);
         self.losses.lock().push((peer, why));
         // Relaxed: as in `next_loss`.
         self.has_losses.store(true, Ordering::Relaxed);

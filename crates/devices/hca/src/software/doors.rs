@@ -1,5 +1,6 @@
 //! The doors of a software HCA: what comes from outside, and whom it is for.
 
+use super::clock::{NEVER, now};
 use super::datagrams::Boxes;
 use super::domain::Xrc;
 use super::engine::{Host, Tag};
@@ -8,8 +9,13 @@ use super::shared::Shared;
 use super::strangers::Strangers;
 use crate::Result;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 use tern_threads::Mutex;
+
+/// Looks after so long for those who call, when there was no descriptor even to turn them away.
+const PAUSE: Duration = Duration::from_millis(100);
 
 pub struct Doors {
     /// It holds the doors, so they do not hold it.
@@ -18,6 +24,8 @@ pub struct Doors {
     /// Where processes of this machine call, if they can.
     near: Option<OwnedFd>,
     strangers: Strangers,
+    /// When to look for those who call, whether or not there is an event; [`NEVER`]: nobody waits.
+    again: AtomicU64,
     boxes: Arc<Boxes>,
     /// Domains of XRC, among whose receive queues initiators may ask for one.
     xrc: Mutex<Vec<Weak<Xrc>>>,
@@ -30,6 +38,7 @@ impl Doors {
             listener,
             near,
             strangers: Strangers::default(),
+            again: AtomicU64::new(NEVER),
             boxes: Arc::default(),
             xrc: Mutex::default(),
         }
@@ -69,8 +78,12 @@ impl Doors {
 impl Host for Doors {
     fn called(&self, near: bool) {
         let listener = if near { self.near.as_ref() } else { Some(&self.listener) };
-        if let (Some(hca), Some(listener)) = (self.hca.upgrade(), listener) {
-            self.strangers.accept(&hca, listener, near);
+        if let (Some(hca), Some(listener)) = (self.hca.upgrade(), listener)
+            && !self.strangers.accept(&hca, listener, near)
+        {
+            let again = now() + PAUSE.as_nanos() as u64;
+            self.again.store(again, Ordering::SeqCst);
+            hca.engine().rouse_if_later_than(again);
         }
     }
 
@@ -93,10 +106,15 @@ impl Host for Doors {
     }
 
     fn patience(&self) -> u64 {
-        self.strangers.until()
+        self.strangers.until().min(self.again.load(Ordering::SeqCst))
     }
 
     fn expire(&self) {
         self.strangers.expire();
+        let again = self.again.load(Ordering::SeqCst);
+        if now() >= again && self.again.compare_exchange(again, NEVER, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            self.called(false);
+            self.called(true);
+        }
     }
 }

@@ -64,21 +64,23 @@ pub struct Strangers {
 }
 
 impl Strangers {
-    /// Takes all connections that wait at a listener of the HCA; turns them away when there is no descriptor for them.
-    pub fn accept(&self, hca: &Arc<Shared>, listener: &OwnedFd, near: bool) {
+    /// Takes all connections that wait at a listener of the HCA; turns them away when there is no descriptor for them. False when
+    /// there is none even for that: some may wait still, and the listener does not tell of them again.
+    pub fn accept(&self, hca: &Arc<Shared>, listener: &OwnedFd, near: bool) -> bool {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         // Two threads may be at it at once: the listener does not block.
         loop {
             match descriptors::obtain(|| accept_with(listener, flags)) {
                 Ok(socket) => self.take(hca, socket, near),
                 Err(error) if descriptors::is_shortage(&error) => {
+                    // Another thread may have taken the place of the reserve.
                     let turned_away = self.reserve.give_way(|| accept_with(listener, flags)).is_ok();
-                    if self.reserve.refill() && turned_away {
-                        continue;
+                    match self.reserve.refill() {
+                        true if turned_away => {}
+                        refilled => return refilled,
                     }
-                    return;
                 }
-                Err(_) => return,
+                Err(_) => return true,
             }
         }
     }

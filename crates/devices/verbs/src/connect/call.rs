@@ -9,6 +9,14 @@ use std::time::Instant;
 use tern_hca::descriptors;
 use tern_proof::{Knock, connect};
 
+/// A call that is to be made.
+pub struct Wanted {
+    pub peer: u32,
+    pub address: Address,
+    /// It is put off no longer.
+    pub until: Instant,
+}
+
 /// A call under way.
 pub struct Call {
     pub peer: u32,
@@ -21,8 +29,11 @@ pub struct Call {
 }
 
 impl Call {
-    /// Calls a peer, which listens at `address`. `None`: that has failed, and was told.
-    pub fn begin(shared: &Shared, peer: u32, address: &Address) -> Option<Call> {
+    /// Calls a peer, which listens at `address`. `None`: that has failed, and was told; or it is put off, for not even the reserve's
+    /// place is free: somebody is turned away there now.
+    pub fn begin(shared: &Shared, wanted: Wanted) -> Option<Call> {
+        let Wanted { peer, address, until } = &wanted;
+        let peer = *peer;
         let at = SocketAddr::new(address.host, address.port);
         let made = descriptors::obtain(|| connect(at, SILENCE));
         let is_short = made.as_ref().is_err_and(descriptors::is_shortage);
@@ -32,6 +43,9 @@ impl Call {
                 let knock =
                     Knock::over(socket, address.token, shared.me, shared.silence).answered_within(shared.patience);
                 return Some(Call { peer, knock, at, node: address.node, is_short });
+            }
+            Err(error) if descriptors::is_shortage(&error) && Instant::now() < *until => {
+                shared.wanted.lock().push(wanted)
             }
             Err(_) if is_short => shared.call_failed(peer, descriptors::shortage().unwrap_or_default(), true),
             Err(error) => shared.call_failed(peer, cannot_be_reached(at, &error.into()), false),

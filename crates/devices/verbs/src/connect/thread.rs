@@ -45,6 +45,8 @@ struct Talk {
     /// It has said that it ends.
     farewell: bool,
     turned_away: bool,
+    /// This process has called.
+    own: bool,
     /// It was called, and has to answer until then.
     answers_until: Option<Instant>,
 }
@@ -53,7 +55,7 @@ impl Talk {
     /// With a process that this one has called, and has said hello to.
     fn of_call(line: Line, peer: u32, until: Instant) -> Talk {
         let answers_until = Some(until);
-        Talk { line, number: peer, peer: Some(peer), farewell: false, turned_away: false, answers_until }
+        Talk { line, number: peer, peer: Some(peer), farewell: false, turned_away: false, own: true, answers_until }
     }
 }
 
@@ -81,7 +83,7 @@ fn serve(shared: &Shared, listener: &TcpListener) {
             limit_callers(&mut callers, MOST);
         }
         let wanted = std::mem::take(&mut *shared.wanted.lock());
-        calls.extend(wanted.into_iter().filter_map(|(peer, address)| Call::begin(shared, peer, &address)));
+        calls.extend(wanted.into_iter().filter_map(|wanted| Call::begin(shared, wanted)));
         for peer in shared.abandoned.lock().drain(..) {
             // The peer ends its side, too: then it knows.
             let ended = talks.iter().filter(|talk| talk.peer == Some(peer));
@@ -144,7 +146,7 @@ fn talk(caller: Caller) -> Option<Talk> {
     let proven = knock.into_proven()?;
     let number = proven.number;
     let line = Line::new(proven).ok()?;
-    Some(Talk { line, number, peer: None, farewell: false, turned_away, answers_until: None })
+    Some(Talk { line, number, peer: None, farewell: false, turned_away, own: false, answers_until: None })
 }
 
 /// Goes on with the calls about which there is news. Those that have said hello are calls no more.
@@ -178,7 +180,8 @@ fn wait(
     shared: &Shared, listener: Option<&TcpListener>, callers: &[Caller], calls: &[Call], talks: &[Talk],
 ) -> Vec<bool> {
     let nobody = PollFlags::empty();
-    let mut patience = if listener.is_none() { Some(PAUSE) } else { None };
+    let waits_for_descriptor = listener.is_none() || !shared.wanted.lock().is_empty();
+    let mut patience = waits_for_descriptor.then_some(PAUSE);
     let listener = listener.map_or(PollFd::new(&shared.wake, nobody), |listener| PollFd::new(listener, PollFlags::IN));
     let mut descriptors = vec![PollFd::new(&shared.wake, PollFlags::IN), listener];
     descriptors.extend(talks.iter().map(|talk| PollFd::new(&talk.line.socket, PollFlags::IN)));
@@ -212,28 +215,25 @@ fn attend(shared: &Shared, talk: &mut Talk) -> bool {
         Err(error) => error.kind() == io::ErrorKind::Interrupted,
     };
     if let Some(peer) = talk.peer.filter(|_| !alive) {
-        shared.end(peer, talk.farewell);
+        shared.end(peer, talk.own, talk.farewell);
     }
     alive
 }
 
 /// Answers a word. An error ends the line.
 fn answer(shared: &Shared, talk: &mut Talk, word: &Word) -> io::Result<()> {
-    let peer = match (word, talk.peer) {
-        (Word::Hello(_), None) => {
-            if talk.turned_away {
-                let why = descriptors::shortage().unwrap_or_default();
-                shared.turn_away(talk.number, &why);
-                return refuse(talk, &why);
-            }
-            talk.number
-        }
-        (_, Some(peer)) => peer,
+    let (peer, is_vain) = match (word, talk.peer) {
+        (Word::Hello(_), None) => (talk.number, talk.turned_away),
+        (_, Some(peer)) => (peer, false),
         (_, None) => return Err(io::Error::other("a word before hello")),
     };
     talk.farewell |= *word == Word::Bye;
     talk.answers_until = None;
-    let answer = match shared.hear(peer, word) {
+    let heard = match is_vain {
+        true => shared.turn_away(peer, &descriptors::shortage().unwrap_or_default()),
+        false => shared.hear(peer, talk.own, word),
+    };
+    let answer = match heard {
         Ok(answer) => answer,
         Err(why) => return refuse(talk, &why),
     };
@@ -250,7 +250,7 @@ fn answer(shared: &Shared, talk: &mut Talk, word: &Word) -> io::Result<()> {
             talk.peer = None;
             Err(io::Error::other("the call was declined"))
         }
-        Answer::Nothing => Ok(()),
+        Answer::Nothing | Answer::Lose => Ok(()),
         Answer::Refuse => unreachable!("told as an error"),
     }
 }
