@@ -9,9 +9,11 @@ pub mod clock;
 mod interfaces;
 mod kernel;
 mod locality;
+mod made;
 pub mod maps;
 mod name;
 mod shape;
+mod shown;
 mod ticks;
 pub mod topology;
 
@@ -21,18 +23,33 @@ pub use cgroup::Limits;
 pub use interfaces::{Interface, interfaces, network};
 pub use kernel::{end_process, keep_alive, random};
 pub use locality::Locality;
+pub use made::{Made, save};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};
+pub use shown::{BOUND, check, is_shown};
 pub use ticks::Ticks;
 
-/// The numbers of the cores (hardware threads) that this thread may run on, in order. Cores above
-/// 1023 are not seen. If the kernel refuses to say, core 0.
+/// The numbers of the cores (hardware threads) that this thread is placed on, in order: those that it may run on, or those that it counts as
+/// bound to on a machine that TERN_TOPOLOGY shows. Where nothing is known, core 0.
+///
+/// This is for questions of place: what is near to what, and who shares a cache. Who counts cores to run on asks [`usable_cores`].
 pub fn affinity() -> Vec<usize> {
+    shown::own().unwrap_or_else(kernel_affinity)
+}
+
+/// The same for the first thread of another process. `None` if there is no such process, or nothing is known of it.
+pub fn affinity_of(process: rustix::process::Pid) -> Option<Vec<usize>> {
+    if is_shown() { shown::of(process) } else { kernel_affinity_of(process) }
+}
+
+/// The numbers of the real cores that the kernel runs this thread on, in order, whatever TERN_TOPOLOGY shows. Cores above 1023 are not seen.
+/// If the kernel refuses to say, core 0.
+pub fn kernel_affinity() -> Vec<usize> {
     affinity_in(None).unwrap_or_else(|| vec![0])
 }
 
 /// The same for the first thread of another process. `None` if there is no such process.
-pub fn affinity_of(process: rustix::process::Pid) -> Option<Vec<usize>> {
+pub fn kernel_affinity_of(process: rustix::process::Pid) -> Option<Vec<usize>> {
     affinity_in(Some(process))
 }
 
@@ -42,7 +59,7 @@ fn affinity_in(process: Option<rustix::process::Pid>) -> Option<Vec<usize>> {
     Some(cores.filter(|core| set.is_set(*core)).collect())
 }
 
-/// How many cores this thread may run on; at least 1.
+/// How many real cores this thread may run on; at least 1.
 pub fn affinity_count() -> usize {
     rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count().max(1) as usize)
 }
@@ -53,7 +70,7 @@ pub fn limits() -> Limits {
     *LIMITS.get_or_init(Limits::of_this_process)
 }
 
-/// How many cores this process can keep busy: the cores of its affinity mask, but not more than
+/// How many cores this process can keep busy: the real cores of its affinity mask, but not more than
 /// its cgroup's share of processor time, rounded up. At least 1.
 pub fn usable_cores() -> usize {
     usable(affinity_count(), limits().cpus)
@@ -137,17 +154,17 @@ mod tests {
 
     #[test]
     fn affinity_follows_the_mask() {
-        let all = affinity();
+        let all = kernel_affinity();
         assert_eq!(all.len(), affinity_count());
         let mut one = rustix::thread::CpuSet::new();
         one.set(all[0]);
         // This thread only; the test runner gives each test its own.
         rustix::thread::sched_setaffinity(None, &one).unwrap();
-        assert_eq!(affinity(), [all[0]]);
+        assert_eq!(kernel_affinity(), [all[0]]);
         let first = rustix::process::getpid();
         assert!(affinity_of(first).is_some_and(|cores| !cores.is_empty()));
         let nobody = rustix::process::Pid::from_raw(i32::MAX).unwrap();
-        assert_eq!(affinity_of(nobody), None);
+        assert_eq!((affinity_of(nobody), kernel_affinity_of(nobody)), (None, None));
         assert_eq!(usable_cores(), 1);
     }
 

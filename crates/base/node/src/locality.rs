@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::topology::{SYSTEM, numa_nodes, parse_list, read};
+use crate::shown;
+use crate::topology::{numa_nodes, parse_list, read};
 
 /// The part of each kind that a process is bound to: a number that stands for it on this machine, or [`Locality::ANYWHERE`]
 /// where the process may run in several parts of that kind, or the kernel does not tell.
@@ -25,7 +26,7 @@ impl Locality {
 
     /// That of a process which may run on these hardware threads. Reads about ten small files, and those of NUMA nodes.
     pub fn of(cores: &[usize]) -> Locality {
-        Locality::read(Path::new(SYSTEM), cores)
+        Locality::read(shown::system(), cores)
     }
 
     fn read(system: &Path, cores: &[usize]) -> Locality {
@@ -44,7 +45,7 @@ impl Locality {
         Locality {
             l3: l3.map_or(Self::ANYWHERE, |index| part(&list(&format!("cache/index{index}/shared_cpu_list")))),
             numa: numa.map_or(Self::ANYWHERE, |node| part(&node.cores)),
-            package: part(&list("topology/package_cpus_list")),
+            package: part(&list("topology/core_siblings_list")),
         }
     }
 }
@@ -53,30 +54,11 @@ impl Locality {
 mod tests {
     use super::*;
 
-    /// Two packages of two NUMA nodes, of two L3 caches each, of two hardware threads each.
-    fn machine() -> std::path::PathBuf {
-        let root = std::env::temp_dir().join(format!("tern-locality-{}", std::process::id()));
-        let write = |path: String, text: String| {
-            let file = root.join(path);
-            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
-            std::fs::write(file, text + "\n").expect("written");
-        };
-        write("node/online".into(), "0-3".into());
-        (0..4).for_each(|node| write(format!("node/node{node}/cpulist"), format!("{}-{}", 4 * node, 4 * node + 3)));
-        for thread in 0..16 {
-            let dir = format!("cpu/cpu{thread}");
-            let within = |threads: usize| format!("{}-{}", thread / threads * threads, thread / threads * threads + threads - 1);
-            write(format!("{dir}/topology/package_cpus_list"), within(8));
-            write(format!("{dir}/cache/index0/level"), "1".into());
-            write(format!("{dir}/cache/index3/level"), "3".into());
-            write(format!("{dir}/cache/index3/shared_cpu_list"), within(2));
-        }
-        root
-    }
-
     #[test]
     fn a_process_is_in_the_parts_that_hold_all_its_threads() {
-        let root = machine();
+        let root = std::env::temp_dir().join(format!("tern-locality-{}", std::process::id()));
+        // Two packages of two NUMA nodes, of two caches each, of two hardware threads each.
+        "2x2x2x2x1".parse::<crate::Made>().and_then(|made| made.write(&root).map_err(|error| error.to_string())).expect("made");
         let at = |cores: &[usize]| {
             let Locality { l3, numa, package } = Locality::read(&root, cores);
             [l3, numa, package]

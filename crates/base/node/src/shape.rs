@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::topology::{SYSTEM, numa_nodes, parse_list, read};
+use crate::shown::system;
+use crate::topology::{numa_nodes, parse_list, read};
 
 /// A kind of part of a machine, from the smallest to the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +66,7 @@ impl Shape {
     /// Those of this machine that are among `allowed`. Reads about ten small files for each. What the kernel does not
     /// tell is taken for one part.
     pub fn read(allowed: &[usize]) -> Shape {
-        Shape::read_from(Path::new(SYSTEM), allowed)
+        Shape::read_from(system(), allowed)
     }
 
     fn read_from(system: &Path, allowed: &[usize]) -> Shape {

@@ -1,11 +1,11 @@
 //! The layout of the machine: packages, cores, SMT siblings, caches, NUMA nodes.
 //!
-//! Read from the files that Linux keeps in /sys/devices/system. Nothing here is for MPI_Init.
+//! Read from the files that Linux keeps in /sys/devices/system, or from those in the folder that TERN_TOPOLOGY names. Nothing here is for
+//! MPI_Init.
 
 use std::path::{Path, PathBuf};
 
-/// Where Linux describes processors and NUMA nodes.
-pub(crate) const SYSTEM: &str = "/sys/devices/system";
+use crate::shown::system;
 
 /// These hardware threads in the order in which neighbours share most: by NUMA node, then SMT
 /// siblings side by side, then by number. Linux often numbers all first threads of the cores
@@ -13,7 +13,7 @@ pub(crate) const SYSTEM: &str = "/sys/devices/system";
 ///
 /// On a machine without SMT and with one NUMA node this reads two small files.
 pub fn by_closeness(cores: &[usize]) -> Vec<usize> {
-    closeness(Path::new(SYSTEM), cores)
+    closeness(system(), cores)
 }
 
 fn closeness(system: &Path, cores: &[usize]) -> Vec<usize> {
@@ -40,15 +40,17 @@ pub struct Neighbours {
     pub cache: Vec<usize>,
     /// Those of the same NUMA node.
     pub node: Vec<usize>,
+    /// Those of the same package.
+    pub package: Vec<usize>,
 }
 
 impl Neighbours {
     /// Those around this hardware thread. Reads about ten small files, fewer on small machines.
     pub fn of(core: usize) -> Neighbours {
-        Neighbours::read(Path::new(SYSTEM), core)
+        Neighbours::read(system(), core)
     }
 
-    fn read(system: &Path, core: usize) -> Neighbours {
+    pub(crate) fn read(system: &Path, core: usize) -> Neighbours {
         let file = |index: usize, name: &str| cpu(system, core).join(format!("cache/index{index}/{name}"));
         let list = |index: usize| Some(parse_list(&read(&file(index, "shared_cpu_list"))?));
         let is_l2 = |index: usize| read(&file(index, "level")).is_some_and(|level| level == "2");
@@ -66,6 +68,8 @@ impl Neighbours {
                 .unwrap_or_default(),
             cache: (0..).map_while(list).last().unwrap_or_default(),
             node: nodes.find(|node| node.contains(&core)).unwrap_or_default(),
+            package: read(&cpu(system, core).join("topology/core_siblings_list"))
+                .map_or(Vec::new(), |text| parse_list(&text)),
         }
     }
 }
@@ -114,25 +118,36 @@ pub struct Machine {
 impl Cache {
     /// Those of a hardware thread, from the first level on. Reads some twenty small files.
     pub fn around(thread: usize) -> Vec<Cache> {
-        caches(Path::new(SYSTEM), thread)
+        caches(system(), thread)
     }
 }
 
 /// Hardware threads that are online; 0 if the kernel does not tell.
 pub fn online() -> usize {
-    read(&Path::new(SYSTEM).join("cpu/online")).map_or(0, |text| parse_list(&text).len())
+    online_in(system()).len()
+}
+
+pub(crate) fn online_in(system: &Path) -> Vec<usize> {
+    read(&system.join("cpu/online")).map_or(Vec::new(), |text| parse_list(&text))
+}
+
+/// The first line of one of the files that describe the machine, such as `node/online`; `None` if there is no such file.
+pub fn first_line(file: &str) -> Option<String> {
+    read(&system().join(file))?.lines().next().map(str::to_owned)
 }
 
 impl Machine {
     /// Reads the layout of this machine; what cannot be read is left out.
     pub fn read() -> Machine {
-        let mut machine = Machine::read_from(Path::new(SYSTEM));
-        machine.model = model(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
+        let mut machine = Machine::read_from(system());
+        if !crate::is_shown() {
+            machine.model = model(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
+        }
         machine
     }
 
-    fn read_from(system: &Path) -> Machine {
-        let threads = read(&system.join("cpu/online")).map_or(Vec::new(), |text| parse_list(&text));
+    pub(crate) fn read_from(system: &Path) -> Machine {
+        let threads = online_in(system);
         let mut machine = Machine { threads, nodes: numa_nodes(system), ..Machine::default() };
         let mut packages = Vec::new();
         for &thread in &machine.threads {

@@ -6,7 +6,7 @@ use crate::files::{self, Files};
 use crate::{ALL, Source};
 
 /// Names that mpiexec sets for the processes that it starts.
-const INTERNAL: [&str; 4] = ["TERN_LAUNCH", "TERN_RANK", "TERN_SIZE", "TERN_COSTS_FILE"];
+const INTERNAL: [&str; 5] = ["TERN_LAUNCH", "TERN_RANK", "TERN_SIZE", "TERN_COSTS_FILE", "TERN_BOUND"];
 /// Names that the compiler wrappers take, and that a user may have set for them.
 const WRAPPERS: [&str; 3] = ["TERN_CC", "TERN_CXX", "TERN_FC"];
 /// Start of the names that tests use.

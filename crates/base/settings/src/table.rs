@@ -442,6 +442,12 @@ settings! {
     /// Python has ended its program. Then the job ends. `0`: as long as they like.
     LINGER: Duration = "TERN_LINGER", "60s", 0..=100 * HOUR => "general", Launcher;
 
+    /// A folder that shows another machine in place of this one, in the layout of `/sys/devices/system`, by its full path: packages, NUMA
+    /// nodes, caches, cores. Ranks are placed on that machine and choose by what they share there. Nobody is bound, and whether ranks
+    /// share cores follows from the real machine. For tests, and to see what Tern does on the machine of another user: `tern-info
+    /// --save-topology DIR` copies a machine, `tern-info --make-topology 2x1x6x8x1 DIR` makes one up. Costs are not measured then.
+    TOPOLOGY: &'static str = "TERN_TOPOLOGY", "" => "general", Launcher;
+
     /// The file of settings in place of the site's, `PREFIX/etc/tern.conf`, and of the user's, `~/.config/tern.conf`; `off`: none. A line of
     /// such a file is `TERN_NAME = value`. The environment counts more than a file.
     CONF: &'static str = "TERN_CONF", "" => "general", Launcher;

@@ -1,6 +1,6 @@
 //! What machine this is, as far as costs depend on it.
 
-use tern_node::topology::Neighbours;
+use tern_node::topology::{Neighbours, first_line};
 
 /// What costs depend on: the processor, its microcode, the kernel, the cores that may be used and
 /// how they lie. Two machines of one kind have the same text, so that machines which share a home
@@ -14,14 +14,11 @@ impl Machine {
     pub fn new(cores: &[usize]) -> Machine {
         let system = rustix::system::uname();
         let around = cores.first().map_or_else(Neighbours::default, |first| Neighbours::of(*first));
-        let first_line = |file: &str| {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            text.lines().next().unwrap_or("unknown").to_owned()
-        };
+        let first_line = |file: &str| first_line(file).unwrap_or_else(|| "unknown".to_owned());
         Machine(format!(
             "{}, microcode {}; Linux {} {}; cores {} (core {}, l2 {}, cache {}, node {} of {})",
             processor(),
-            first_line("/sys/devices/system/cpu/cpu0/microcode/version"),
+            first_line("cpu/cpu0/microcode/version"),
             system.release().to_string_lossy(),
             system.machine().to_string_lossy(),
             tern_node::list(cores),
@@ -29,7 +26,7 @@ impl Machine {
             tern_node::list(&around.l2),
             tern_node::list(&around.cache),
             tern_node::list(&around.node),
-            first_line("/sys/devices/system/node/online"),
+            first_line("node/online"),
         ))
     }
 

@@ -107,6 +107,11 @@ fn run(options: &Options) -> Result<String, String> {
             let stored = store::directory().map(|directory| directory.join(machine.file()));
             show(options.output.clone().or(stored), &mut text)?
         }
+        Some(_) if tern_node::is_shown() => {
+            return Err(
+                "the machine that TERN_TOPOLOGY shows cannot be measured; --show and --explain are possible".into()
+            );
+        }
         Some(rounds) => measure(&machine, &cores, rounds, options.output.as_deref(), &mut text)?,
     };
     let costs = Rc::new(costs);

@@ -105,6 +105,7 @@ mod tests {
             l2: with_second(0..2),
             cache: with_second(0..4),
             node: with_second(0..8),
+            package: with_second(0..8),
         }
     }
 

@@ -24,6 +24,13 @@ pub fn report() -> String {
         ),
     );
     line("this process", usable());
+    if tern_node::is_shown() {
+        let shown = tern_settings::TOPOLOGY.get();
+        line(
+            "shown",
+            format!("the machine in {shown} (TERN_TOPOLOGY), there threads {}", list(&tern_node::affinity())),
+        );
+    }
     for (cache, count) in caches(&machine.caches) {
         let kind = if cache.kind == "Unified" { String::new() } else { format!(" {}", cache.kind.to_lowercase()) };
         line(
@@ -46,7 +53,7 @@ pub fn report() -> String {
 }
 
 fn usable() -> String {
-    let affinity = tern_node::affinity();
+    let affinity = tern_node::kernel_affinity();
     let quota = match tern_node::limits().cpus {
         Some(cpus) => format!("; its control group allows {cpus} cores of time"),
         None => String::new(),

@@ -30,6 +30,27 @@ fn a_setting_tells_the_file_that_it_comes_from() {
 }
 
 #[test]
+fn a_machine_is_made_up_copied_and_shown() {
+    let folder = std::env::temp_dir().join(format!("tern-info-machine-{}", std::process::id()));
+    let [made, copy] = ["made", "copy"].map(|name| folder.join(name).to_str().expect("a name").to_owned());
+    assert_eq!(text(&info(&["--make-topology", "2x2x2x4x2", &made], &[])), "");
+    let of =
+        |machine: &str, bound: &str| text(&info(&["machine"], &[("TERN_TOPOLOGY", machine), ("TERN_BOUND", bound)]));
+    let shown = of(&made, "");
+    for part in
+        ["32 in 2 packages, 64 hardware threads", "8 x level 3, 32 MiB, for 8 threads each", "there threads 0-63"]
+    {
+        assert!(shown.contains(part), "no {part:?} in\n{shown}");
+    }
+    assert!(of(&made, "3,35").contains("there threads 3,35"));
+    assert_eq!(text(&info(&["--save-topology", &copy], &[("TERN_TOPOLOGY", &made)])), "");
+    assert_eq!(of(&copy, "").replace(&copy, &made), shown);
+    let wrong = info(&["--make-topology", "2x2", &made], &[]);
+    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("five numbers"), "{wrong:?}");
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
 fn everything_has_its_line() {
     let all = text(&info(&[], &[]));
     for start in [

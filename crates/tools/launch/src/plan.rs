@@ -15,7 +15,7 @@ use crate::planned::{Planned, c_string, entry};
 use crate::program::{self, Unusable};
 
 /// Variables that each rank gets anew.
-const OWN: [&str; 4] = [tern_pmi::TICKET, "TERN_RANK", "TERN_SIZE", COSTS_FILE];
+const OWN: [&str; 5] = [tern_pmi::TICKET, "TERN_RANK", "TERN_SIZE", COSTS_FILE, tern_node::BOUND];
 
 /// A job to start.
 pub struct Plan {
@@ -31,9 +31,9 @@ pub struct Plan {
     pub nodes: Nodes,
     /// The nodes are this machine, whose processes are to believe in several.
     pub simulated: bool,
-    /// The cores that the job may use, neighbours side by side.
+    /// The cores that the job may use, neighbours side by side: of the machine that TERN_TOPOLOGY shows, as [`Plan::bound`].
     pub cores: Vec<usize>,
-    /// How many of them it can keep busy.
+    /// How many cores of the real machine it can keep busy.
     pub usable: usize,
     /// The cores of each rank, if bound.
     pub bound: Option<Vec<Vec<usize>>>,
@@ -98,6 +98,7 @@ impl Plan {
         let ranks: Vec<usize> =
             programs.iter().enumerate().flat_map(|(number, program)| (0..program.count).map(move |_| number)).collect();
         let size = ranks.len() as u32;
+        tern_node::check().map_err(unusable)?;
         let cores = tern_node::affinity();
         let costs = costs(&cores, ranks.len());
         let (cores, bound) = bound(&options.policy, cores, ranks.len()).map_err(unusable)?;
@@ -195,9 +196,9 @@ pub fn further(order: &Order, orders: &Orders) -> Result<Planned, Unusable> {
 }
 
 /// The variable for the ranks, if there are several and the user wants measured costs. On a
-/// machine that is not known yet, they are measured now.
+/// machine that is not known yet, they are measured now; on one that only TERN_TOPOLOGY shows they cannot be.
 pub fn costs(cores: &[usize], ranks: usize) -> Option<CString> {
-    if ranks < 2 || tern_settings::COSTS.get() != "auto" || tern_node::usable_cores() < 2 {
+    if tern_node::is_shown() || ranks < 2 || tern_settings::COSTS.get() != "auto" || tern_node::usable_cores() < 2 {
         return None;
     }
     let file = store::provide(cores)?;

@@ -181,6 +181,33 @@ fn bindings_are_reported() {
     assert_eq!(run.err.matches("is not bound (cores ").count(), cores().len() + 1, "{}", run.err);
 }
 
+#[test]
+fn on_a_machine_that_is_only_shown_nobody_is_bound_for_real() {
+    let folder = std::env::temp_dir().join(format!("tern-shown-{}", std::process::id()));
+    "2x1x6x8x1".parse::<tern_node::Made>().unwrap().write(&folder).unwrap();
+    let run = |args: &[&str]| {
+        let show = format!("echo $TERN_BOUND; {MASK}");
+        let job = Job::new(&[args, &["sh", "-c", &show]].concat()).with(|command| {
+            command.env("TERN_TOPOLOGY", &folder).env_remove("TERN_BOUND");
+        });
+        job.run()
+    };
+    let real = tern_node::list(&tern_node::kernel_affinity());
+    let two = run(&["-n", "2", "--report-bindings"]);
+    assert_eq!(two.sorted(), {
+        let mut lines = ["0-47", "48-95", &real, &real];
+        lines.sort_unstable();
+        lines
+    });
+    assert!(two.err.contains(") is bound to cores 48-95 ["), "{}", two.err);
+    assert_eq!(run(&["-n", "1", "--cpu-set", "95"]).out, format!("95\n{real}\n"));
+    // Who is bound to nothing counts as being anywhere.
+    assert_eq!(run(&["-n", "1", "--bind-to", "none"]).out, format!("\n{real}\n"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    let gone = run(&["-n", "1"]);
+    assert!(gone.code == Some(2) && gone.err.contains("there is no list of hardware threads"), "{gone:?}");
+}
+
 fn parse_list(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

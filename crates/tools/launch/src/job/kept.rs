@@ -126,10 +126,10 @@ impl Job<'_> {
     /// All ranks of the node have come: they may begin.
     fn complete(&mut self) {
         let pids: Vec<libc::pid_t> = self.ranks.iter().map(|rank| rank.pid).collect();
-        let of = |pid: &libc::pid_t| Pid::from_raw(*pid).and_then(tern_node::affinity_of);
+        let of = |pid: &libc::pid_t| Pid::from_raw(*pid).and_then(tern_node::kernel_affinity_of);
         let mut cores: BTreeSet<usize> = pids.iter().filter_map(of).flatten().collect();
         if cores.is_empty() {
-            cores.extend(tern_node::affinity());
+            cores.extend(tern_node::kernel_affinity());
         }
         let cores: Vec<usize> = cores.into_iter().collect();
         // What this process starts may run where the ranks may, and not only where the first one may.

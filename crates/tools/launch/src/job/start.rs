@@ -112,7 +112,11 @@ impl<'a> Job<'a> {
         let (control, theirs) = sockets(start.number).map_err(at("socket: "))?;
         let own = self.own_variables(start, &theirs).map_err(at("fstat: "))?;
         let input = self.input(start).map_err(at("what it is to read: "))?;
-        let env: Vec<&CStr> = program.env.iter().chain(&own).chain(&self.plan.costs).map(CString::as_c_str).collect();
+        // Nobody can be bound to cores that are only shown: it is told where it counts as bound.
+        let shown = start.cores.filter(|_| tern_node::is_shown());
+        let shown = shown.map(|cores| entry(OsStr::new(tern_node::BOUND), OsStr::new(&tern_node::list(cores))));
+        let told = own.iter().chain(&self.plan.costs).chain(&shown);
+        let env: Vec<&CStr> = program.env.iter().chain(told).map(CString::as_c_str).collect();
         let mut fds: Vec<(RawFd, RawFd)> = Vec::with_capacity(5);
         fds.extend(input.as_ref().map(|input| (input.as_raw_fd(), 0)));
         let node = self.world(start.world).nodes.of(start.number);
@@ -134,7 +138,7 @@ impl<'a> Job<'a> {
             env: &env,
             wdir: program.wdir.as_deref(),
             fds: &fds,
-            cores: start.cores,
+            cores: start.cores.filter(|_| shown.is_none()),
             mask: &self.mask,
             files: self.files,
         })
