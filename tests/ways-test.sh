@@ -42,6 +42,7 @@ force() {
 
 force 1 lines "control lines in shared memory" barrier bcast gather scatter allgather alltoall reduce allreduce reduce_scatter scan
 force 1 region "one region of the root's memory" bcast gather scatter
+force 1 tree "control lines along a tree of caches, NUMA nodes and packages" barrier bcast reduce allreduce allgather
 force 1 in_place "members read each other's memory in place" allgather alltoall allreduce reduce_scatter
 force 1 shares "each member combines a share, in place" reduce scan
 force 2 levels "two levels: one leader for each node" barrier bcast allgather reduce allreduce

@@ -273,7 +273,7 @@ settings! {
     RING_SIZE: Option<u64> = "TERN_RING_SIZE", "auto", 4096..=1 << 30 => "sending", Job;
 
     /// Forces the way of a collective operation, for tests and tuning: pairs of operation and way, such as
-    /// `bcast=binomial,allreduce=in_place`. `lines`: control lines. `in_place`: members read each other's memory where it lies. `shares`: each combines a
+    /// `bcast=binomial,allreduce=in_place`. `lines`: control lines. `tree`: control lines along a tree of caches, NUMA nodes and packages. `in_place`: members read each other's memory where it lies. `shares`: each combines a
     /// share of the vectors. `region`: members copy from each other's memory, or to the root's, in whatever form there is. `levels`: two levels. Any
     /// other name is an algorithm of messages, without control lines and without two levels. Where a way cannot serve a call, the usual choice
     /// is taken. Empty: Tern chooses.
