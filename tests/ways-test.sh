@@ -9,7 +9,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 . "$here/common.sh"
 make_place
 export TERN_TEST_DIR="$place/programs"
-programs="coll_ways coll_region coll_intra"
+programs="coll_ways coll_region coll_intra coll_roots coll_refused coll_vector coll_errors coll_mixed"
 compiled
 evidence=$place/log
 
@@ -77,7 +77,7 @@ if [ -z "$wrong" ]; then ok "why a root tells of no region"; else fail "why a ro
 echo "-- a wrong name"
 wrong=
 run 1 "bcast=in_place" || wrong="exit code $?"
-wanted='TERN_COLL: "bcast=in_place" is not one of: binomial, scatter_allgather, chain, region, lines, levels'
+wanted='TERN_COLL: "bcast=in_place" is not one of: binomial, scatter_allgather, chain, region, lines, tree, levels'
 grep -q -F "$wanted" "$evidence" || wrong="$wrong it is not told"
 if [ -z "$wrong" ]; then ok "a wrong name is told"; else fail "a wrong name is told" "$wrong"; fi
 
@@ -95,6 +95,23 @@ with TERN_COLL=$lines
 read=allgather=in_place,alltoall=in_place,allreduce=in_place,reduce_scatter=in_place,reduce=shares,scan=shares
 with TERN_COLL=$read
 with TERN_COLL=$read TERN_PROMOTE=always
+trees=barrier=tree,bcast=tree,reduce=tree,allreduce=tree,allgather=tree
+programs="coll_intra coll_roots coll_refused coll_vector coll_errors coll_mixed"
+with TERN_COLL=$trees
+
+echo "-- members of a large node"
+# Two packages of two caches of four cores: each member is bound to a core of that machine, and the tree has three levels.
+"$prefix/bin/tern-info" --make-topology 2x1x2x4x1 "$place/machine" > /dev/null
+for program in coll_intra coll_ways coll_refused; do
+    for ranks in 16 9; do
+        label="$program, $ranks ranks bound on a large node"
+        code=0
+        TERN_TOPOLOGY=$place/machine TERN_COLL=$trees TERN_EXPLAIN=used timeout 300 "$prefix/bin/mpiexec" --bind-to core -n "$ranks" \
+            "$TERN_TEST_DIR/$program" > "$evidence" 2>&1 || code=$?
+        if [ "$code" -eq 0 ] && grep -q "control lines along a tree" "$evidence"; then ok "$label"; else fail "$label" "exit code $code"; fi
+    done
+done
+
 programs=coll_intra
 with TERN_COLL=barrier=levels,bcast=levels,allgather=levels,reduce=levels,allreduce=levels TERN_TEST_NODES=2
 
