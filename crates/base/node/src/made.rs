@@ -42,7 +42,7 @@ impl FromStr for Made {
         let parts = parts.ok_or_else(|| wrong("five numbers are needed, as 2x1x6x8x2"))?;
         let threads = |part: &[usize; 5]| part.iter().try_fold(1usize, |all, count| all.checked_mul(*count));
         let all = parts.iter().try_fold(0usize, |all, part| all.checked_add(threads(part).filter(|count| *count > 0)?));
-        if !all.is_some_and(|all| all <= MOST) {
+        if all.is_none_or(|all| all > MOST) {
             return Err(wrong(&format!("it has none or more than {MOST} hardware threads")));
         }
         let mut made = Made { parts, l2: 1, levels: 3, numa: true, offline: Vec::new() };

@@ -69,6 +69,42 @@ impl Shape {
         Shape::read_from(system(), allowed)
     }
 
+    /// The same without the caches of the first and second level, which are taken for those of one core. Reads a file for each core, none for each
+    /// where cores have one thread, and a few for the machine.
+    pub fn outline(allowed: &[usize]) -> Shape {
+        Shape::outline_of(system(), allowed)
+    }
+
+    fn outline_of(system: &Path, allowed: &[usize]) -> Shape {
+        let nodes = numa_nodes(system);
+        let file = |number: usize, name: &str| system.join(format!("cpu/cpu{number}/{name}"));
+        let smt = read(&system.join("cpu/smt/active")).is_none_or(|active| active != "0");
+        let first = allowed.first().copied().unwrap_or(0);
+        let is_l3 =
+            |index: &usize| read(&file(first, &format!("cache/index{index}/level"))).is_some_and(|level| level == "3");
+        let l3 = (0..8).find(is_l3).map(|index| format!("cache/index{index}/shared_cpu_list"));
+        let (mut cores, mut caches, mut packages) = (Vec::new(), Vec::new(), Vec::new());
+        // The first thread of the set that a thread is in; each set is read once.
+        let part = |known: &mut Vec<Vec<usize>>, number: usize, name: &str| -> Option<usize> {
+            if let Some(set) = known.iter().find(|set| set.contains(&number)) {
+                return set.first().copied();
+            }
+            let set = parse_list(&read(&file(number, name))?);
+            let first = set.first().copied();
+            known.push(set);
+            first
+        };
+        let thread = |&number: &usize| {
+            let core = if smt { part(&mut cores, number, "topology/thread_siblings_list") } else { None };
+            let core = core.unwrap_or(number);
+            let package = part(&mut packages, number, "topology/core_siblings_list").unwrap_or(0);
+            let cache = l3.as_ref().and_then(|l3| part(&mut caches, number, l3));
+            let node = nodes.iter().position(|node| node.cores.contains(&number));
+            Thread::new(number, [core, core, core, cache.unwrap_or(package), node.unwrap_or(package), package])
+        };
+        Shape::new(allowed.iter().map(thread).collect())
+    }
+
     fn read_from(system: &Path, allowed: &[usize]) -> Shape {
         let nodes = numa_nodes(system);
         let thread = |&number: &usize| {
@@ -118,24 +154,46 @@ impl Shape {
         Shape(self.0.iter().filter(|thread| numbers.contains(&thread.number)).copied().collect())
     }
 
-    /// Which of the threads are set, as a picture: `[BB/..][../..]` are two packages of two cores with two threads each;
-    /// `B` is a thread that is set.
+    /// Which of the threads are set, as a picture: `[BB/..|../..][../..|../..]` are two packages of two NUMA nodes of two cores with two threads
+    /// each; `B` is a thread that is set. Third-level caches of a NUMA node are set apart by blanks.
+    ///
+    /// With more than [`LARGE`] cores a letter is a core, `b` one of which some threads are set; what shares a third-level cache is `-` if
+    /// nothing of it is set, `=` if all is.
     pub fn picture(&self, set: &[usize]) -> String {
-        let mut text = String::new();
-        for package in self.parts(Unit::Package) {
-            let cores = Shape(package).parts(Unit::Core);
-            let core = |threads: &Vec<Thread>| -> String {
-                threads.iter().map(|thread| if set.contains(&thread.number) { 'B' } else { '.' }).collect()
-            };
-            text.push_str(&format!("[{}]", cores.iter().map(core).collect::<Vec<_>>().join("/")));
-        }
-        text
+        let large = self.parts(Unit::Core).len() > LARGE;
+        let joined = |parts: Vec<Vec<Thread>>, with: &str, picture: &dyn Fn(Shape) -> String| -> String {
+            parts.into_iter().map(|part| picture(Shape(part))).collect::<Vec<_>>().join(with)
+        };
+        let core = |core: Shape| -> String {
+            let letters = core.0.iter().map(|thread| if set.contains(&thread.number) { 'B' } else { '.' });
+            let letters: String = letters.collect();
+            match (large, letters.contains('B'), letters.contains('.')) {
+                (false, ..) => letters,
+                (true, true, some) => if some { "b" } else { "B" }.into(),
+                (true, false, _) => ".".into(),
+            }
+        };
+        let cache = |cache: Shape| {
+            let letters = joined(cache.parts(Unit::Core), if large { "" } else { "/" }, &core);
+            match large {
+                true if letters.bytes().all(|letter| letter == b'.') => "-".into(),
+                true if letters.bytes().all(|letter| letter == b'B') => "=".into(),
+                _ => letters,
+            }
+        };
+        let node = |node: Shape| joined(node.parts(Unit::L3), " ", &cache);
+        let package = |package: Shape| format!("[{}]", joined(package.parts(Unit::Numa), "|", &node));
+        joined(self.parts(Unit::Package), "", &package)
     }
 }
+
+/// The most cores of which a picture shows every thread.
+const LARGE: usize = 32;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::made::tests::Folder;
 
     #[test]
     fn neighbours_stand_side_by_side() {
@@ -189,6 +247,34 @@ mod tests {
         assert_eq!(parts(Unit::Numa), [vec![1], vec![2, 3]]);
         assert_eq!(parts(Unit::Package), [[1, 2, 3]]);
         std::fs::remove_dir_all(root).expect("removed");
+    }
+
+    #[test]
+    fn large_machines_have_short_pictures() {
+        let shape = |text: &str| {
+            let folder = Folder::made(text);
+            let all = crate::topology::Machine::read_from(&folder).threads;
+            let shape = Shape::read_from(&folder, &all);
+            let outline = Shape::outline_of(&folder, &all);
+            let numbers =
+                |shape: &Shape| -> Vec<usize> { shape.threads().iter().map(|thread| thread.number).collect() };
+            assert_eq!(numbers(&outline), numbers(&shape), "{text}");
+            for unit in [Unit::Core, Unit::L3, Unit::Numa, Unit::Package] {
+                assert_eq!(outline.parts(unit).len(), shape.parts(unit).len(), "{text}: {unit:?}");
+            }
+            shape
+        };
+        let milan = shape("2x1x6x8x2");
+        assert_eq!(milan.picture(&[1, 97, 48]), "[.B...... - - - - -][b....... - - - - -]");
+        let second: Vec<usize> = (8..16).chain(104..112).collect();
+        assert_eq!(milan.picture(&second), "[- = - - - -][- - - - - -]");
+        let quarters = shape("1x4x3x8x1");
+        assert_eq!(quarters.picture(&[24, 25]), "[- - -|BB...... - -|- - -|- - -]");
+        assert_eq!(shape("2x2x2x2x1").picture(&[4]), "[./. ./.|B/. ./.][./. ./.|./. ./.]");
+        assert_eq!(shape("2x1x2x2x2:no-l3:offline=1").picture(&[0, 9, 5]), "[B./../../B][../B./../..]");
+        for odd in ["1x1x1x4x1:no-caches:no-numa", "1x1x2x8x2+1x1x1x4x1:offline=3,7-9", "2x4x2x4x2"] {
+            shape(odd);
+        }
     }
 
     #[test]

@@ -7,28 +7,6 @@ use std::path::{Path, PathBuf};
 
 use crate::shown::system;
 
-/// These hardware threads in the order in which neighbours share most: by NUMA node, then SMT
-/// siblings side by side, then by number. Linux often numbers all first threads of the cores
-/// before all second ones, so that neighbours by number share nothing.
-///
-/// On a machine without SMT and with one NUMA node this reads two small files.
-pub fn by_closeness(cores: &[usize]) -> Vec<usize> {
-    closeness(system(), cores)
-}
-
-fn closeness(system: &Path, cores: &[usize]) -> Vec<usize> {
-    let nodes = numa_nodes(system);
-    let node_of = |core: usize| nodes.iter().position(|node| node.cores.contains(&core));
-    let smt = read(&system.join("cpu/smt/active")).is_none_or(|active| active != "0");
-    let first_sibling = |core: usize| match smt {
-        true => siblings(system, core).first().copied().unwrap_or(core),
-        false => core,
-    };
-    let mut keyed: Vec<_> = cores.iter().map(|core| (node_of(*core), first_sibling(*core), *core)).collect();
-    keyed.sort_unstable();
-    keyed.into_iter().map(|(_, _, core)| core).collect()
-}
-
 /// The hardware threads around one, itself among them where the kernel tells; empty where not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
@@ -281,15 +259,6 @@ mod tests {
     }
 
     #[test]
-    fn siblings_and_nodes_come_together() {
-        let root = machine("order");
-        let all: Vec<usize> = (0..8).collect();
-        assert_eq!(closeness(&root, &all), [0, 4, 2, 6, 1, 5, 3, 7]);
-        assert_eq!(closeness(&root, &[7, 1, 0]), [0, 1, 7]);
-        std::fs::remove_dir_all(root).unwrap();
-    }
-
-    #[test]
     fn the_machine_is_read_whole() {
         let root = machine("whole");
         let machine = Machine::read_from(&root);
@@ -326,8 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_read_keeps_the_order_of_numbers() {
-        assert_eq!(closeness(Path::new("/dev/null/none"), &[2, 0, 1]), [0, 1, 2]);
+    fn a_machine_of_which_nothing_is_told_has_one_package() {
         assert_eq!(Machine::read_from(Path::new("/dev/null/none")).packages, 1);
     }
 

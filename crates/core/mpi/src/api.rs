@@ -99,9 +99,10 @@ pub use crate::info::{
 
 pub use crate::comm::create::{
     comm_create, comm_create_from_group, comm_create_group, comm_dup, comm_dup_with_info, comm_idup,
-    comm_idup_with_info, comm_split, comm_split_type,
+    comm_idup_with_info,
 };
 pub use crate::comm::intercomm::{intercomm_create, intercomm_create_from_groups, intercomm_merge};
+pub use crate::comm::split::{comm_split, comm_split_type};
 pub use crate::environment::{get_hw_resource_info, get_library_version, get_processor_name, get_version};
 pub use crate::init::{
     abort, alloc_mem, finalize, finalized, free_mem, init, init_thread, initialized, is_thread_main, query_thread,

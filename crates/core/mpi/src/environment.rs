@@ -1,6 +1,7 @@
 //! What a program may ask about the library and the machine (MPI 5.0 section 9.1).
 
 use crate::args::{Out, TextOut};
+use crate::comm::hardware::{self, KINDS};
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
@@ -32,10 +33,12 @@ pub fn get_processor_name(name: TextOut, resultlen: Out<i32>) -> Result<()> {
 }
 
 /// MPI_Get_hw_resource_info (section 9.1.2): of each kind of resource, whether this process is
-/// restricted to one.
+/// restricted to one part of it.
 pub fn get_hw_resource_info(hw_info: Out<usize>) -> Result<()> {
     let mut map = InfoMap::new();
-    info::put(&mut map, "mpi_shared_memory", "true");
+    for (kind, restricted) in KINDS.iter().zip(hardware::restricted()) {
+        info::put(&mut map, kind.name, if restricted { "true" } else { "false" });
+    }
     hw_info.set(info::hand_out(map));
     Ok(())
 }

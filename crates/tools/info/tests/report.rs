@@ -34,8 +34,12 @@ fn a_machine_is_made_up_copied_and_shown() {
     let folder = std::env::temp_dir().join(format!("tern-info-machine-{}", std::process::id()));
     let [made, copy] = ["made", "copy"].map(|name| folder.join(name).to_str().expect("a name").to_owned());
     assert_eq!(text(&info(&["--make-topology", "2x2x2x4x2", &made], &[])), "");
-    let of =
-        |machine: &str, bound: &str| text(&info(&["machine"], &[("TERN_TOPOLOGY", machine), ("TERN_BOUND", bound)]));
+    let of = |machine: &str, bound: &str| {
+        text(&info(&["machine"], &[("TERN_TOPOLOGY", machine), ("TERN_BOUND", bound)]))
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     let shown = of(&made, "");
     for part in
         ["32 in 2 packages, 64 hardware threads", "8 x level 3, 32 MiB, for 8 threads each", "there threads 0-63"]

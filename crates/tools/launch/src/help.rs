@@ -28,6 +28,7 @@ Options of the job:
                         host), or to the next hwthread, core, l1cache, l2cache, l3cache, numa or package (socket) of
                         the host, to which the rank is then bound; ppr:N:PART puts N ranks on each PART or node.
                         Behind it :PE=N (N cores for each rank), :SPAN (the parts of all hosts are one row),
+                        :FILL (a part is filled before the next), :SPREAD (ranks begin as far apart as they can),
                         :OVERSUBSCRIBE, :NOOVERSUBSCRIBE, :HWTCPUS (hardware threads are counted, not cores)
   --rank-by PART        how ranks are numbered: slot (as they are mapped, the default), node, fill, span, or a PART
   --bind-to core|none|PART   each rank runs on the core, hwthread, l1cache, l2cache, l3cache, numa, package (socket) or
@@ -50,7 +51,7 @@ Options of the job:
   --nodes N             divide the ranks into N simulated nodes: each has shared memory of its own, and
                         processes of different nodes communicate as over a network
   --report-bindings     say which rank runs on which cores, with a picture: [BB/..][../..] is the first core of the
-                        first of two packages, with two hardware threads
+                        first of two packages, with two hardware threads; docs/mpiexec.md explains it
   -l, --tag-output      put [rank] in front of each line of output
   --timestamp-output    put the time in front of each line
   --merge-stderr-to-stdout  errors go where output goes

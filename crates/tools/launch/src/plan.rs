@@ -4,7 +4,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::path::Path;
 use std::time::Duration;
 
-use tern_node::{Shape, topology};
+use tern_node::Shape;
 use tern_pmi::{Nodes, Order, Orders};
 use tern_tune::store::{self, COSTS_FILE};
 
@@ -151,9 +151,10 @@ type Bound = Option<Vec<Vec<usize>>>;
 fn bound(policy: &Policy, cores: Vec<usize>, ranks: usize) -> Result<(Vec<usize>, Bound), String> {
     if !policy.is_special() {
         let bound = match ranks {
-            0 | 1 => place::shares(ranks, &cores),
+            0 => Some(Vec::new()),
+            1 => Some(vec![cores.clone()]),
             _ if ranks > cores.len() => None,
-            _ => place::shares(ranks, &topology::by_closeness(&cores)),
+            _ => place::shares(&Shape::outline(&cores), ranks),
         };
         return Ok((cores, bound));
     }

@@ -1,4 +1,4 @@
-//! Making intracommunicators, and copies and parts of all (MPI 5.0 section 7.4.2).
+//! Making intracommunicators, and copies and subsets of all (MPI 5.0 section 7.4.2); parts by color are in [`crate::comm::split`].
 //!
 //! Each way has an `async` function that does the work; the blocking MPI function runs it to its
 //! end, the nonblocking one lets it go on in the background ([`crate::task`]). First the
@@ -13,8 +13,7 @@ use crate::comm::hand_out;
 use crate::constants::*;
 use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::error::Result;
-use crate::exchange::{Circle, pack, unpack};
-use crate::group;
+use crate::exchange::Circle;
 use crate::identity::{to_bytes, to_procs};
 use crate::info;
 use crate::info_map::InfoMap;
@@ -26,7 +25,6 @@ use crate::scope::{Errhandler, ErrhandlerKind, Scope};
 use crate::task::{self, run};
 use std::cell::RefCell;
 use std::rc::Rc;
-use tern_adi::Proc;
 
 /// A new communicator, or none for a process that is not in it.
 pub type Made = Result<Option<Comm>>;
@@ -251,109 +249,6 @@ pub fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u32 {
         .into_iter()
         .flat_map(|part| part.iter().chain(&[0xff]))
         .fold(0x811c_9dc5, |hash, &byte| (hash ^ byte as u32).wrapping_mul(0x0100_0193))
-}
-
-// --- Split -----------------------------------------------------------------------------------
-
-/// Communicators of the processes that give the same color, ordered by key, then by their order
-/// in `comm`. None for MPI_UNDEFINED. Blocks.
-pub fn split(comm: Rc<Comm>, color: i32, key: i32) -> Made {
-    let arrived = arrive(&comm, [color, key])?;
-    run(split_of(comm, color, key, arrived))
-}
-
-async fn split_of(comm: Rc<Comm>, color: i32, key: i32, mut arrived: Option<Arrived>) -> Made {
-    check::met(&comm).await?;
-    let circle = comm.circle();
-    let all = match &mut arrived {
-        Some(arrived) => std::mem::take(&mut arrived.given),
-        None => {
-            let all = circle.gather(&pack(&[color, key])).await?;
-            all.iter().map(|bytes| unpack(bytes).try_into().expect("two numbers")).collect()
-        }
-    };
-    let side = |offset: usize, group: &Group| {
-        let mut members: Vec<(i32, usize)> = (0..group.procs.len())
-            .map(|rank| (all[offset + rank], rank))
-            .filter(|(given, _)| given[0] == color)
-            .map(|(given, rank)| (given[1], rank))
-            .collect();
-        members.sort_unstable();
-        group.derive(members.iter().map(|&(_, rank)| group.procs[rank]).collect())
-    };
-    let local = side(comm.own_offset(), &comm.local);
-    let remote = comm.remote.as_ref().map(|remote| side(comm.remote_offset(), remote));
-    let id = arrive::id(arrived, &circle).await?;
-    let empty = remote.as_ref().is_some_and(|remote| remote.procs.is_empty());
-    if color == MPI_UNDEFINED || empty {
-        return Ok(None);
-    }
-    Ok(Some(Comm::new(id, local, remote, inherited(&comm))))
-}
-
-/// MPI_Comm_split
-pub fn comm_split(comm: Rc<Comm>, color: i32, key: i32, newcomm: Out<usize>) -> Result<()> {
-    if color < 0 && color != MPI_UNDEFINED {
-        return err!(MPI_ERR_ARG, "color {color} is negative and not MPI_UNDEFINED");
-    }
-    give(newcomm, split(comm, color, key))
-}
-
-const RESOURCE: &str = "mpi_hw_resource_type";
-const SHARED_MEMORY: &str = "mpi_shared_memory";
-const PSET: &str = "mpi_pset_name";
-
-/// MPI_Comm_split_type (section 7.4.2). On an intercommunicator, both groups are split. The one kind of resource that is told apart is the node,
-/// whose processes can share memory.
-pub fn comm_split_type(
-    comm: Rc<Comm>, split_type: i32, key: i32, info: Option<Rc<Info>>, newcomm: Out<usize>,
-) -> Result<()> {
-    let hints = memory_kinds::hints(&info::map_of(&info));
-    let by_node = || first_of(&comm, is_near);
-    let guided = info::find(&hints, RESOURCE) == Some(SHARED_MEMORY);
-    let color = match split_type {
-        MPI_UNDEFINED => MPI_UNDEFINED,
-        MPI_COMM_TYPE_SHARED | MPI_COMM_TYPE_HW_UNGUIDED => by_node(),
-        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if guided => by_node(),
-        MPI_COMM_TYPE_HW_GUIDED => MPI_UNDEFINED,
-        MPI_COMM_TYPE_RESOURCE_GUIDED => match info::find(&hints, PSET) {
-            Some(name) => match group::of_set(name) {
-                Ok(group) => first_of(&comm, |proc| group.rank_of(proc).is_some()),
-                Err(_) => MPI_UNDEFINED,
-            },
-            None => MPI_UNDEFINED,
-        },
-        _ => return err!(MPI_ERR_ARG, "{split_type} is not a split type (MPI_COMM_TYPE_...)"),
-    };
-    let (parent, size) = (comm.clone(), comm.size());
-    let made = split(comm, color, key)?;
-    // Unguided, only a communicator smaller than its parent counts.
-    let unguided = split_type == MPI_COMM_TYPE_HW_UNGUIDED;
-    let made = made.filter(|new| !unguided || new.size() < size);
-    if let (Some(new), Some(info)) = (&made, &info) {
-        // What tells how to split is no hint of the new communicator's.
-        *new.info.borrow_mut() = hints.into_iter().filter(|(key, _)| key != RESOURCE && key != PSET).collect();
-        if unguided {
-            info::put(&mut info.map.borrow_mut(), RESOURCE, SHARED_MEMORY);
-        }
-        debug_assert!(new.context != parent.context);
-    }
-    give(newcomm, Ok(made))
-}
-
-/// A color for the processes of `comm` that are in one set with this one: the place of the first of them among all
-/// processes of `comm`, which is the same number at all members of the set, and at no other process.
-fn first_of(comm: &Comm, is_member: impl Fn(Proc) -> bool) -> i32 {
-    let local = (comm.own_offset()..).zip(comm.local.procs.iter());
-    let remote = (comm.remote_offset()..).zip(comm.remote.iter().flat_map(|remote| remote.procs.iter()));
-    let places = local.chain(remote).filter(|&(_, &proc)| is_member(proc)).map(|(place, _)| place as i32);
-    places.min().expect("this process is a member")
-}
-
-/// Whether `proc` shares memory with this process: it is of the same job, on the same node.
-fn is_near(proc: Proc) -> bool {
-    let nodes = &runtime().nodes;
-    nodes.get(proc as usize) == Some(&nodes[runtime().me as usize])
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 pub mod arrive;
 pub mod create;
+pub mod hardware;
 pub mod intercomm;
+pub mod split;
 
 use crate::args::{Out, TextOut};
 use crate::attribute;

@@ -1,8 +1,9 @@
 //! Making communicators with a topology (MPI 5.0 sections 8.5.1 to 8.5.4 and 8.5.8).
 
 use crate::args::{Counts, Out, Weights};
-use crate::comm::create::{split, subset};
+use crate::comm::create::subset;
 use crate::comm::hand_out;
+use crate::comm::split::split;
 use crate::constants::*;
 use crate::context::allocate;
 use crate::error::{Result, no_memory};

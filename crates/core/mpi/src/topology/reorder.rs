@@ -7,8 +7,8 @@
 
 use tern_node::topology::Neighbours;
 
-/// Levels of the machine, from the outside in: host, NUMA node, last cache, core.
-pub const LEVELS: usize = 4;
+/// Levels of the machine, from the outside in: host, package, NUMA node, last cache, second-level cache, core.
+pub const LEVELS: usize = 6;
 
 /// Where a process runs: a number for each level, [`ANYWHERE`] where it may run in several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +18,7 @@ pub struct Place(pub [i32; LEVELS]);
 pub const ANYWHERE: i32 = -1;
 
 /// What a message costs between two places that are the same down to each level.
-const COST: [u64; LEVELS + 1] = [64, 16, 8, 3, 2];
+const COST: [u64; LEVELS + 1] = [128, 32, 20, 16, 7, 6, 4];
 
 /// An edge of the graph: two new ranks and how much they communicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,13 +31,20 @@ pub struct Edge {
 impl Place {
     /// Of a process on host `host` that may run on these hardware threads.
     pub fn of(host: u32, cores: &[usize]) -> Place {
-        let Some(&first) = cores.first() else { return Place([host as i32, ANYWHERE, ANYWHERE, ANYWHERE]) };
+        let Some(&first) = cores.first() else { return Place::anywhere(host) };
         let around = Neighbours::of(first);
         let level = |shared: &[usize]| match cores.iter().all(|core| shared.contains(core)) {
             true => shared.iter().min().map_or(ANYWHERE, |&core| core as i32),
             false => ANYWHERE,
         };
-        Place([host as i32, level(&around.node), level(&around.cache), level(&around.siblings)])
+        let Neighbours { siblings, l2, cache, node, package } = &around;
+        Place([host as i32, level(package), level(node), level(cache), level(l2), level(siblings)])
+    }
+
+    fn anywhere(host: u32) -> Place {
+        let mut levels = [ANYWHERE; LEVELS];
+        levels[0] = host as i32;
+        Place(levels)
     }
 }
 
@@ -166,11 +173,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Two sockets of two caches of four cores; process p runs where `core` says.
+    /// Two packages of two caches of four cores, of which two share a second-level cache; process p runs where `core` says.
     fn machine(size: usize, core: impl Fn(usize) -> usize) -> Vec<Place> {
         let place = |process| {
             let core = core(process) as i32;
-            Place([0, core / 8, core / 4, core])
+            Place([0, core / 8, core / 8, core / 4, core / 2, core])
         };
         (0..size).map(place).collect()
     }
@@ -204,9 +211,9 @@ mod tests {
         let chain = grid(1, 16);
         let order = reorder(&places, &chain);
         let (before, after) = (total(&places, &chain, &identity(16)), total(&places, &chain, &order));
-        // In a perfect order of the 15 links 1 crosses the sockets, 2 the caches, and 12 stay inside.
+        // In a perfect order of the 15 links 1 crosses the packages, 2 the caches, 4 the second-level caches, and 8 stay inside.
         assert_eq!(before, 15 * 2 * COST[1]);
-        assert_eq!(after, 2 * (COST[1] + 2 * COST[2] + 12 * COST[3]));
+        assert_eq!(after, 2 * (COST[1] + 2 * COST[3] + 4 * COST[4] + 8 * COST[5]));
     }
 
     #[test]
@@ -216,7 +223,7 @@ mod tests {
         let plane = grid(4, 4);
         let order = reorder(&places, &plane);
         let (before, after) = (total(&places, &plane, &identity(16)), total(&places, &plane, &order));
-        assert_eq!(before, 2 * (4 * COST[1] + 8 * COST[2] + 12 * COST[3]));
+        assert_eq!(before, 2 * (4 * COST[1] + 8 * COST[3] + 4 * COST[4] + 8 * COST[5]));
         assert!(after < before, "{after} is not below {before}");
     }
 
@@ -234,7 +241,7 @@ mod tests {
 
     #[test]
     fn who_is_bound_nowhere_stays() {
-        let places = vec![Place([0, ANYWHERE, ANYWHERE, ANYWHERE]); 9];
+        let places = vec![Place::anywhere(0); 9];
         assert_eq!(reorder(&places, &grid(3, 3)), identity(9));
         assert_eq!(reorder(&machine(4, |process| process), &[]), identity(4));
     }
@@ -245,7 +252,7 @@ mod tests {
         let one = Place::of(3, &all[..1]);
         assert_eq!(one.0[0], 3);
         let wide = Place::of(3, &[usize::MAX - 1, usize::MAX]);
-        assert_eq!(wide.0, [3, ANYWHERE, ANYWHERE, ANYWHERE]);
+        assert_eq!(wide, Place::anywhere(3));
     }
 
     proptest! {

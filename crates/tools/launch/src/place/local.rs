@@ -2,7 +2,7 @@
 
 use tern_node::{Shape, Thread, Unit};
 
-use super::{Bind, Map, Policy, RankBy, named};
+use super::{Bind, Map, Policy, RankBy, named, shares};
 
 /// The hardware threads of each rank.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,9 +46,9 @@ pub fn places(policy: &Policy, shape: &Shape, ranks: usize) -> Result<Places, St
         return Ok(Places::Free(None));
     }
     let plain = matches!(policy.map, Map::Auto | Map::Slot | Map::Node | Map::Each(_, Unit::Machine));
-    if plain && policy.bind == Bind::Auto && policy.each.is_none() {
-        let threads: Vec<usize> = shape.threads().iter().map(|thread| thread.number).collect();
-        return Ok(shares(ranks, &threads).map_or_else(|| too_many(policy, ranks, threads.len()), Places::Bound));
+    if plain && policy.bind == Bind::Auto && policy.each.is_none() && !policy.spread {
+        let free = || too_many(policy, ranks, shape.threads().len());
+        return Ok(shares(shape, ranks).map_or_else(free, Places::Bound));
     }
     if ranks * each > elements.len() && !policy.overload {
         return Ok(too_many(policy, ranks * each, elements.len()));
@@ -93,13 +93,6 @@ fn in_order(policy: &Policy, shape: &Shape, cpus: &[usize], ranks: usize) -> Res
     Ok(Places::Bound((0..ranks).map(|rank| vec![usable[rank % usable.len()]]).collect()))
 }
 
-/// Equal, contiguous shares of these threads, which are in the order of closeness, so that the threads of a rank have
-/// room. `None` with more ranks than hardware threads.
-pub fn shares(ranks: usize, threads: &[usize]) -> Option<Vec<Vec<usize>>> {
-    let edge = |rank: usize| rank * threads.len() / ranks;
-    (ranks <= threads.len()).then(|| (0..ranks).map(|rank| threads[edge(rank)..edge(rank + 1)].to_vec()).collect())
-}
-
 /// Where ranks go, in the order of mapping.
 fn spots(
     policy: &Policy, shape: &Shape, elements: &mut [Element], ranks: usize, each: usize,
@@ -122,6 +115,11 @@ fn spots(
         .collect();
     if parts.iter().all(|part| part.len() < each) {
         return Err(format!("{each} cores for each rank (PE={each}): no {} has as many", named(unit)));
+    }
+    if policy.spread
+        && let Some(spots) = spread(shape, elements, &parts, ranks, each)
+    {
+        return Ok(spots);
     }
     let mut next = 0;
     let mut spots = Vec::new();
@@ -149,12 +147,27 @@ fn spots(
             _ => turn(elements, &parts, next, each, policy.overload)
                 .ok_or_else(|| format!("rank {rank} of this host: no {} has {each} cores left", named(unit)))?,
         };
-        next = part + 1;
+        next = if policy.fill { part } else { part + 1 };
         chosen.iter().for_each(|at| elements[*at].taken = true);
-        let threads = chosen.iter().flat_map(|at| elements[*at].threads.iter().map(|thread| thread.number)).collect();
-        spots.push(Spot { part, first: elements[chosen[0]].threads[0], threads });
+        spots.push(spot(elements, part, &chosen));
     }
     Ok(spots)
+}
+
+fn spot(elements: &[Element], part: usize, chosen: &[usize]) -> Spot {
+    let threads = chosen.iter().flat_map(|at| elements[*at].threads.iter().map(|thread| thread.number)).collect();
+    Spot { part, first: elements[chosen[0]].threads[0], threads }
+}
+
+/// The first elements of each rank's share of the machine. `None` if a share has too few.
+fn spread(shape: &Shape, elements: &[Element], parts: &[Vec<usize>], ranks: usize, each: usize) -> Option<Vec<Spot>> {
+    let spots = shares(shape, ranks)?.into_iter().map(|share| {
+        let begins = |at: &usize| share.contains(&elements[*at].threads[0].number);
+        let chosen: Vec<usize> = (0..elements.len()).filter(begins).take(each).collect();
+        let part = parts.iter().position(|part| chosen.first().is_some_and(|first| part.contains(first)));
+        (chosen.len() == each).then(|| spot(elements, part.unwrap_or(0), &chosen))
+    });
+    spots.collect()
 }
 
 /// The next part that has room, from `next` on.

@@ -3,10 +3,12 @@
 
 mod deal;
 mod local;
+mod shares;
 mod words;
 
 pub use deal::{Room, deal};
-pub use local::{Places, places, shares};
+pub use local::{Places, places};
+pub use shares::shares;
 pub use words::{bind_by, cpus, map_by, rank_by};
 
 use tern_node::{Shape, Unit};
@@ -23,6 +25,10 @@ pub struct Policy {
     pub each: Option<u32>,
     /// The parts of all hosts are one row for the mapping.
     pub span: bool,
+    /// A part is filled before the next one, where ranks are mapped to parts.
+    pub fill: bool,
+    /// Ranks begin as far from each other as they can, and ranks with neighbouring numbers nearest.
+    pub spread: bool,
     /// Hardware threads are counted where else cores are.
     pub threads: bool,
     /// Ranks may share cores that they are bound to.
@@ -93,7 +99,7 @@ impl Policy {
     /// Whether places have to be worked out from what the machine consists of.
     pub fn is_special(&self) -> bool {
         let plain = matches!(self.map, Map::Auto | Map::Slot | Map::Node | Map::Each(_, Unit::Machine));
-        !plain || self.bind != Bind::Auto || self.each.is_some() || self.cpus.is_some()
+        !plain || self.bind != Bind::Auto || self.each.is_some() || self.cpus.is_some() || self.spread
     }
 
     /// Appends it to a message.
@@ -120,7 +126,9 @@ impl Policy {
             Bind::Unit(of) => 10 + unit(of),
         };
         out.number(map).number(count.into()).number(rank).number(bind).number(self.each.unwrap_or(0).into());
-        for flag in [self.span, self.threads, self.overload, self.no_oversubscribe, self.ordered] {
+        for flag in
+            [self.span, self.fill, self.spread, self.threads, self.overload, self.no_oversubscribe, self.ordered]
+        {
             out.number(flag.into());
         }
         // 0 stands for all.
@@ -155,13 +163,13 @@ impl Policy {
         };
         let each = Some(u32::try_from(input.number()?).ok()?).filter(|each| *each > 0);
         let mut flag = || Some(input.number()? != 0);
-        let (span, threads, overload) = (flag()?, flag()?, flag()?);
+        let (span, fill, spread, threads, overload) = (flag()?, flag()?, flag()?, flag()?, flag()?);
         let (no_oversubscribe, ordered) = (flag()?, flag()?);
         let cpus = match input.number()? {
             0 => None,
             more => Some((1..more).map(|_| Some(input.number()? as usize)).collect::<Option<_>>()?),
         };
-        Some(Policy { map, rank, bind, each, span, threads, overload, no_oversubscribe, cpus, ordered })
+        Some(Policy { map, rank, bind, each, span, fill, spread, threads, overload, no_oversubscribe, cpus, ordered })
     }
 }
 
@@ -187,7 +195,14 @@ mod tests {
     fn a_policy_survives_the_wire() {
         let mut all = vec![Policy::default()];
         for unit in UNITS {
-            all.push(Policy { map: Map::Unit(unit), bind: Bind::Unit(unit), span: true, ..Policy::default() });
+            all.push(Policy {
+                map: Map::Unit(unit),
+                bind: Bind::Unit(unit),
+                span: true,
+                fill: true,
+                ..Policy::default()
+            });
+            all.push(Policy { map: Map::Unit(unit), spread: true, ..Policy::default() });
             let rank = Some(RankBy::Unit(unit));
             all.push(Policy { map: Map::Each(3, unit), rank, each: Some(2), overload: true, ..Policy::default() });
         }

@@ -46,7 +46,7 @@ pub fn map_by(text: &str, policy: &mut Policy) -> Result<(), String> {
     };
     for word in words {
         modify(word, policy).ok_or_else(|| {
-            format!("--map-by {text}: {word} is no modifier; PE=N, SPAN, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS are")
+            format!("--map-by {text}: {word} is no modifier; PE=N, SPAN, FILL, SPREAD, OVERSUBSCRIBE, NOOVERSUBSCRIBE, HWTCPUS are")
         })?;
     }
     if matches!(policy.map, Map::Unit(Unit::Thread)) {
@@ -58,6 +58,8 @@ pub fn map_by(text: &str, policy: &mut Policy) -> Result<(), String> {
 fn modify(word: &str, policy: &mut Policy) -> Option<()> {
     match word {
         "span" => policy.span = true,
+        "fill" => policy.fill = true,
+        "spread" => policy.spread = true,
         "oversubscribe" => policy.no_oversubscribe = false,
         "nooversubscribe" => policy.no_oversubscribe = true,
         "hwtcpus" => policy.threads = true,
@@ -159,6 +161,7 @@ mod tests {
         let policy = mapped("numa:PE=2:SPAN:OVERSUBSCRIBE");
         assert_eq!((policy.map, policy.each, policy.span), (Map::Unit(Unit::Numa), Some(2), true));
         assert_eq!(mapped("ppr:1:package:pe=4").each, Some(4));
+        assert!(mapped("l3:fill").fill && mapped("core:PE=8:SPREAD").spread && mapped(":spread").spread);
         assert!(mapped(":nooversubscribe").no_oversubscribe && mapped("hwthread").threads);
         for wrong in ["chair", "ppr", "ppr:0:node", "ppr:2", "ppr:2:chair", "core:pe=0", "core:fast"] {
             assert!(map_by(wrong, &mut Policy::default()).is_err(), "{wrong}");

@@ -130,6 +130,31 @@ fn caches_and_numa_nodes() {
     assert_eq!(places("map/numa:PE=3", 2), [[0, 1, 2], [4, 5, 6]]);
 }
 
+/// 2 packages of 6 third-level caches of 8 cores, as many of 64 to 128 cores are.
+#[test]
+fn ranks_with_threads_on_a_large_machine() {
+    let large = machine(2, 1, 6, 8, 1);
+    let lists = |words: &str, ranks| match super::places(&policy(words), &large, ranks) {
+        Ok(Places::Bound(bound)) => bound.iter().map(|share| tern_node::list(share)).collect::<Vec<_>>(),
+        other => panic!("{words}: {other:?}"),
+    };
+    let caches: Vec<String> = (0..12).map(|cache| format!("{}-{}", cache * 8, cache * 8 + 7)).collect();
+    for words in ["map/slot", "map/slot:PE=8", "map/core:PE=8", "map/l3cache", "map/l3:PE=8", "map/ppr:1:l3cache:pe=8"]
+    {
+        assert_eq!(lists(words, 12), caches, "{words}");
+    }
+    // One package after the other, or in turns, or with as much room as there is.
+    assert_eq!(lists("map/package:PE=8", 3), ["0-7", "48-55", "8-15"]);
+    assert_eq!(lists("map/package:PE=8:FILL", 3), ["0-7", "8-15", "16-23"]);
+    assert_eq!(lists("map/core:PE=8:SPREAD", 3), ["0-7", "32-39", "64-71"]);
+    assert_eq!(lists("map/l3cache:FILL bind/core", 9)[7..], ["7", "8"]);
+    assert_eq!(lists("map/core:SPREAD", 12), (0..12).map(|cache| (cache * 8).to_string()).collect::<Vec<_>>());
+    assert_eq!(lists("map/l3cache:SPREAD", 2), ["0-7", "48-55"]);
+    assert_eq!(lists("map/:SPREAD", 4), ["0", "24", "48", "72"]);
+    assert_eq!(lists("map/core", 96).last().map(String::as_str), Some("95"));
+    assert_eq!(lists("map/l3cache:SPREAD rank/l3cache bind/core", 24)[..2], ["0", "8"]);
+}
+
 #[test]
 fn sharing_cores_is_for_those_who_ask() {
     let two = machine(1, 1, 1, 2, 1);
