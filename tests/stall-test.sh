@@ -129,11 +129,81 @@ ranks* 1\(, 2\)*: in MPI_Win_lock_all for .*: waits for the lock of rank 2 of th
 ranks* \(1, \)*2: in MPI_Win_lock_all for .*: waits for the lock of rank 2 of the window counters, which rank 0 has alone$
 LINES
 
-start 300ms 2 locked --nodes 2
-expect 'a lock of a rank on another node' << 'LINES'
+# Between nodes, where a lock is a word that the network card changes, or is granted by its owner. Who has it may compute.
+for network in software tcp ofi; do
+    if [ "$network" = ofi ] && ! "$prefix/bin/tern-info" networks | grep -q 'tcp;ofi_rxm'; then
+        skip "locks of ranks on other nodes, ofi" "libfabric is not there, or without tcp;ofi_rxm"
+        continue
+    fi
+    set -- -x "TERN_NETWORK=$network" -x 'TERN_OFI_PROVIDER=tcp;ofi_rxm'
+    start 300ms 2 locked --nodes 2 "$@"
+    expect "a lock of a rank on another node, $network" << 'LINES'
 besides, has the lock of rank 1 of the window counters alone$
-rank 1: in MPI_Win_lock for .*: waits for the lock of rank 1 of the window counters
+rank 1: in MPI_Win_lock for .*: waits for the lock of rank 1 of the window counters, which rank 0 has alone$
+^  deadlock: rank 0 and rank 1 wait for each other$
 LINES
+
+    start 300ms 3 held --nodes 3 "$@"
+    expect "a lock that one has who computes, $network" << 'LINES'
+rank 0: not in MPI for [0-9.]* s, last in MPI_Barrier$
+ranks* 1\(, 2\)*: in MPI_Win_lock for .*: waits for the lock of rank 2 of the window counters, which rank 0 has alone$
+LINES
+
+    start 300ms 3 shared --nodes 3 "$@"
+    expect "a lock that others share, of whom one computes, $network" << 'LINES'
+rank 0: not in MPI for [0-9.]* s, last in MPI_Barrier$
+rank 2: in MPI_Win_lock for .*: waits for the lock of rank 2 of the window counters, which ranks 0 and 1 share$
+LINES
+
+    start 300ms 3 all_shared --nodes 3 "$@"
+    expect "a lock of all ranks that one has who computes, $network" << 'LINES'
+rank 0: not in MPI for [0-9.]* s, last in MPI_Barrier$
+rank 2: in MPI_Win_lock for .*: waits for the lock of rank 1 of the window counters, which rank 0 shares$
+LINES
+
+    start 300ms 3 lock_all --nodes 3 "$@"
+    expect "a lock of all ranks, of which one who computes has one, $network" << 'LINES'
+rank 0: not in MPI for [0-9.]* s, last in MPI_Barrier$
+: in MPI_Win_lock_all for .*: waits for the lock of rank 2 of the window counters, which rank 0 has alone$
+LINES
+
+    # The attempts of one wait are one wait. Each of the two that wait tells it, unless the other one has asked it before.
+    if [ "$network" != tcp ]; then
+        start 300ms 3 held --nodes 3 "$@"
+        said '^mpiexec: nothing has moved' || true
+        sleep 2
+        finish
+        told=$(grep -c '^mpiexec: nothing has moved' "$place/said" || true)
+        case $told in
+            1 | 2) ok "a wait for a lock is told once, $network" ;;
+            *) fail "a wait for a lock is told once, $network" "told $told times by two ranks" ;;
+        esac
+    fi
+
+    # What no network card serves, the owner has to, and nobody else knows who has it.
+    case $network in
+        software) which='0 has alone' ;;
+        tcp) which='1 can only grant when it calls MPI' ;;
+        *) which='\(0 has alone\|1 can only grant when it calls MPI\)' ;;
+    esac
+    start 300ms 3 absent --nodes 3 "$@"
+    expect "a lock of a rank that computes, as who has it does, $network" << LINES
+ranks 0, 1: not in MPI for [0-9.]* s, last in MPI_Barrier\$
+rank 2: in MPI_Win_lock for .*: waits for the lock of rank 1 of the window counters, which rank $which\$
+LINES
+
+    # The tries at a lock of all ranks move something at rank 0 again and again, so that it may tell nothing by itself.
+    start 300ms 3 left --nodes 3 "$@"
+    for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
+        sleep 1
+        ! grep -q 'which rank 1 shares$' "$place/said" || break
+        kill -USR1 "$launcher"
+    done
+    expect "a lock that one of two has given up meanwhile, $network" << 'LINES'
+rank 1: not in MPI for [0-9.]* s, last in MPI_Barrier$
+rank 2: in MPI_Win_lock for .*: waits for the lock of rank 2 of the window counters, which rank 1 shares$
+LINES
+done
 
 # What has no launcher tells the user itself.
 : > "$place/said"

@@ -15,7 +15,7 @@ if ! command -v nft > /dev/null; then
     exit 0
 fi
 . "$here/hosts/three.sh"
-for program in unreachable polling between session; do
+for program in unreachable polling crowd between session; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -Wall -o "$work/$program" "$here/network/$program.c"
 done
 
@@ -51,6 +51,11 @@ check "the receiver calls, where the sender cannot" 0 '^rank 2: well, well$' run
 check "likewise in MPI_Finalize" 0 '' run last
 for how in test status probe improbe any collective partitioned window; do
     check "likewise a receiver that does not sleep, $how" 0 '^rank 2: got 7$' poll "$how"
+done
+# Of more than 64 that may have sent it, some are called at a time, the sender among the first. The ranks of a host share memory.
+crowd() { on --hosts "$hosts" -n 69 --oversubscribe -x TERN_NETWORK=tcp -x TERN_PEER_TIMEOUT=2s "$work/crowd" "$1"; }
+for how in call look; do
+    check "likewise a receiver from any of 68 ranks, $how" 0 '^the last of 69 ranks: got 7$' crowd "$how"
 done
 network=software
 for how in test any; do

@@ -137,6 +137,63 @@ static void lock_all(void)
     MPI_Win_lock_all(0, win);
 }
 
+/* Rank 0 has the memory of the last rank alone, and computes; all others want that one. */
+static void held(void)
+{
+    MPI_Win win = counters();
+    if (rank == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        pause();
+    MPI_Win_lock(MPI_LOCK_SHARED, size - 1, 0, win);
+}
+
+/* Rank 0 shares the memory of all, and computes; the last one wants that of rank 1 alone. */
+static void all_shared(void)
+{
+    MPI_Win win = counters();
+    if (rank == 0)
+        MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        pause();
+    if (rank == size - 1)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Rank 0 has the memory of rank 1 alone, both compute, and the others want it. */
+static void absent(void)
+{
+    MPI_Win win = counters();
+    if (rank == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank < 2)
+        pause();
+    /* They are outside MPI by then. */
+    sleep(1);
+    MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
+}
+
+/* Ranks 0 and 1 share the memory of the last rank, which wants it alone; rank 0 gives it up after a while, rank 1 computes. */
+static void left(void)
+{
+    MPI_Win win = counters();
+    const int last = size - 1;
+    if (rank < last)
+        MPI_Win_lock(MPI_LOCK_SHARED, last, 0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == last)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, win);
+    if (rank == 1)
+        pause();
+    sleep(1);
+    MPI_Win_unlock(last, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -145,7 +202,8 @@ int main(int argc, char **argv)
     struct { const char *name; void (*run)(void); } ways[] = {
         {"head-to-head", head_to_head}, {"computes", computes}, {"wrong-tag", wrong_tag},
         {"polls", polls}, {"any", any}, {"collective", collective},
-        {"locked", locked}, {"shared", shared}, {"lock_all", lock_all},
+        {"locked", locked}, {"shared", shared}, {"lock_all", lock_all}, {"held", held},
+        {"all_shared", all_shared}, {"absent", absent}, {"left", left},
     };
     for (unsigned i = 0; i < sizeof ways / sizeof *ways; i++)
         if (argc > 1 && strcmp(argv[1], ways[i].name) == 0)

@@ -47,13 +47,15 @@ pub enum What {
     LockAlone,
     /// The same, that the peers share.
     LockShared,
+    /// The same, that the peer grants in a call of MPI, and that it does not answer for.
+    LockUnanswered,
     /// A lock that the process has itself, alone.
     HasAlone,
     /// The same, shared.
     HasShared,
 }
 
-const WHATS: [(What, &str); 10] = [
+const WHATS: [(What, &str); 11] = [
     (What::Send, "send"),
     (What::Receive, "receive"),
     (What::Probe, "probe"),
@@ -62,6 +64,7 @@ const WHATS: [(What, &str); 10] = [
     (What::Lock, "lock"),
     (What::LockAlone, "lock-alone"),
     (What::LockShared, "lock-shared"),
+    (What::LockUnanswered, "lock-unanswered"),
     (What::HasAlone, "has-alone"),
     (What::HasShared, "has-shared"),
 ];
@@ -130,6 +133,8 @@ impl Item {
             (What::LockShared, []) => format!("{lock}, which others share"),
             (What::LockShared, [one]) => format!("{lock}, which rank {one} shares"),
             (What::LockShared, several) => format!("{lock}, which ranks {} share", list(several)),
+            (What::LockUnanswered, [one]) => format!("{lock}, which rank {one} can only grant when it calls MPI"),
+            (What::LockUnanswered, _) => format!("{lock}, which its owner can only grant when it calls MPI"),
             (What::HasAlone, _) => format!("{lock} alone"),
             (What::HasShared, _) => format!("{lock}, shared"),
             _ => lock,
@@ -444,8 +449,12 @@ mod tests {
         assert_eq!(text(What::LockAlone, &[1]), "the lock of rank 2 of the window sums, which rank 1 has alone");
         assert_eq!(text(What::LockShared, &[0, 3]), "the lock of rank 2 of the window sums, which ranks 0 and 3 share");
         assert_eq!(text(What::LockShared, &[]), "the lock of rank 2 of the window sums, which others share");
-        let all = [What::Lock, What::LockAlone, What::LockShared, What::HasAlone, What::HasShared];
-        let report = Report { besides: all.map(|what| lock(what, &[4])).to_vec(), ..Report::default() };
+        let unanswered = "the lock of rank 2 of the window sums, which rank 4 can only grant when it calls MPI";
+        assert_eq!(text(What::LockUnanswered, &[4]), unanswered);
+        let locks = [What::Lock, What::LockAlone, What::LockShared];
+        let all = [&locks[..], &[What::HasAlone, What::HasShared, What::LockUnanswered]].concat();
+        let besides = all.into_iter().map(|what| lock(what, &[4])).collect();
+        let report = Report { besides, ..Report::default() };
         assert_eq!(Report::decode(&report.encode(4096)), report);
         assert_eq!(report.lines()[4], "  besides, has the lock of rank 2 of the window sums alone");
     }

@@ -358,8 +358,13 @@ settings! {
     /// it is to each process.
     TRANSPORT: Transport = "TERN_VERBS_TRANSPORT", "auto" => "moving", Job;
 
-    /// Faults of the software network, for tests, with commas between, as `cut-after=100` or `rnr=1/50`; `locked=3M`: no
-    /// more memory is registered, over libfabric too; `tcp`: no shared memory under it on this machine.
+    /// Faults of the software network, for tests, with commas between. `cut-after=N`: each queue pair loses its connection
+    /// after N messages. `cut-port=P/N`: each one on port P fails after N messages. `rnr=N/M`: of M sends that come, N find
+    /// no receive. `access=N/M`: of M accesses of peers to memory, N are refused. `full=N/M`: of M requests that are posted
+    /// to send, N find the queue full. `no-registration=N/M`: of M registrations, N are refused. `locked=BYTES`: no more
+    /// memory is registered, with K, M or G; over libfabric too. `slow=DURATION`: each message that comes waits so long, as
+    /// 50us or 2ms. `early-room`: a queue has room again before completions are polled. `pins`: registrations hold pages, as
+    /// those of cards do. `tcp`: peers of this machine are reached by TCP and not through shared memory.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
     /// Rank 0 prints which way messages of each size will move, what the other ways would

@@ -1,7 +1,7 @@
 //! Progress: what devices bring is delivered, what waits is sent, and calls wait until something is done.
 
 use crate::*;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tern_mcm::{Step, lock};
 
 /// Work done at each progress.
@@ -152,9 +152,22 @@ impl Adi {
         self.state.borrow_mut().call.end();
     }
 
+    /// As [`Adi::wait_until_telling`], for one of many waits of a call that has got on with nothing since `begun`.
+    pub fn wait_until_telling_since(
+        &self, begun: Instant, done: &mut dyn FnMut() -> bool, awaited: &dyn Fn() -> Awaited,
+    ) {
+        self.wait_with(done, &|_| self.tell(begun.elapsed(), awaited));
+        self.state.borrow_mut().call.end();
+    }
+
     /// As [`Adi::wait_until_telling`], inlined.
     #[inline]
-    pub(crate) fn wait(&self, mut done: impl FnMut() -> bool, awaited: &dyn Fn() -> Awaited) {
+    pub(crate) fn wait(&self, done: impl FnMut() -> bool, awaited: &dyn Fn() -> Awaited) {
+        self.wait_with(done, &|idle| self.tell(idle, awaited));
+    }
+
+    #[inline]
+    fn wait_with(&self, mut done: impl FnMut() -> bool, tell: &dyn Fn(Duration)) {
         let look = || {
             if done() {
                 return Step::Done;
@@ -166,7 +179,7 @@ impl Adi {
                 false => Step::Idle,
             }
         };
-        self.mcm.wait_telling(look, &|idle| self.tell(idle, awaited), &|_| true);
+        self.mcm.wait_telling(look, tell, &|_| true);
     }
 
     /// Lets `observer` know of every call that waits so long that it sleeps.

@@ -328,6 +328,8 @@ pub enum Holding {
     Unknown,
     Alone,
     Shared,
+    /// Not known: the process that grants it, which is named in the place of holders, does not answer.
+    Unanswered,
 }
 
 /// Something that is under way.

@@ -78,6 +78,7 @@ fn lock(context: u32, rank: Option<u32>, held: Holding, holders: &[u32]) -> Item
         Holding::Unknown => What::Lock,
         Holding::Alone => What::LockAlone,
         Holding::Shared => What::LockShared,
+        Holding::Unanswered => What::LockUnanswered,
     };
     let wins = wins().borrow();
     let comm = match wins.iter().find(|win| win.window.peers().context == context) {

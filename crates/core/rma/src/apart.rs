@@ -15,9 +15,11 @@ use crate::messages::{Asked, Kind, Question, RUNS, Served};
 use crate::remote::Held;
 use crate::window::Window;
 use std::sync::atomic::Ordering;
-use tern_adi::{Data, Holding};
+use tern_adi::Data;
 use tern_coll::ops::Op;
 use tern_layout::Basic;
+
+mod told;
 
 const SHARED: usize = 0;
 const ALONE: usize = 1;
@@ -27,8 +29,8 @@ fn question(kind: Kind) -> Question {
 }
 
 impl Window {
-    /// Tells `rank` something; `what` goes with it.
-    fn tell(&self, rank: u32, kind: Kind, what: usize) -> crate::Ticket {
+    /// Asks `rank` for something; `what` goes with it.
+    fn request(&self, rank: u32, kind: Kind, what: usize) -> crate::Ticket {
         let ticket = self.messages.begin(None);
         self.messages.ask(ticket, rank, question(kind), what, 0, &[], 0, |_| ());
         self.messages.end(ticket);
@@ -39,9 +41,14 @@ impl Window {
 
     /// Waits for a lock at `rank`.
     fn take_apart(&self, rank: u32, what: usize) -> Result<(), Error> {
-        let ticket = self.tell(rank, Kind::Lock, what);
-        let awaited = || self.awaits_lock(Some(rank), Holding::Unknown, &[]);
-        self.await_members_telling(&|| self.messages.is_done(ticket), &awaited)
+        let ticket = self.request(rank, Kind::Lock, what);
+        let awaited = || self.awaits_apart(rank);
+        if self.tells {
+            self.inquiries.begin(rank);
+        }
+        let done = self.await_members_telling(&|| self.is_granted(rank, ticket), &awaited);
+        self.inquiries.end(rank);
+        done
     }
 
     #[cold]
@@ -66,7 +73,7 @@ impl Window {
         };
         match self.card {
             Some(_) => self.give_up_by_card(rank, kind),
-            None => _ = self.tell(rank, Kind::Unlock, what),
+            None => _ = self.request(rank, Kind::Unlock, what),
         }
     }
 
@@ -90,7 +97,7 @@ impl Window {
             self.give_up_by_card(0, card_words::Kind::All);
         } else {
             for rank in 0..self.peers.size() {
-                self.tell(rank, Kind::Unlock, SHARED);
+                self.request(rank, Kind::Unlock, SHARED);
             }
         }
     }
@@ -139,19 +146,23 @@ impl Window {
         }
         match asked.kind {
             Kind::Lock => {
-                let granted = self.turns.borrow_mut().ask((asked.origin, asked.ticket), asked.from == ALONE as u64);
+                let who = (asked.origin, asked.ticket);
+                let granted = self.turns.borrow_mut().ask(asked.origin, who, asked.from == ALONE as u64);
                 return if granted { Served::Done } else { Served::Later };
             }
             Kind::Unlock => {
                 let mut turns = self.turns.borrow_mut();
-                if !turns.is_held(asked.from == ALONE as u64) {
-                    return Served::Damaged("it gives up a lock that nobody has");
+                if !turns.give_up(asked.origin, asked.from == ALONE as u64) {
+                    return Served::Damaged("it gives up a lock that it does not have");
                 }
-                turns.give_up(asked.from == ALONE as u64);
                 while let Some((origin, ticket)) = turns.next() {
                     self.messages.answer(origin, ticket);
                 }
+                drop(turns);
+                self.tell_of_change();
             }
+            Kind::Holders => self.tell_holders(asked.origin),
+            Kind::Held => self.inquiries.told(asked.origin, asked.from, asked.data),
             // Release: pairs with the acquires of who waits, which may be another thread of this process.
             Kind::Post => {
                 self.shared.posts(self.rank(), asked.origin).fetch_add(1, Ordering::Release);

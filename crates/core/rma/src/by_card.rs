@@ -2,6 +2,7 @@
 //! taken.
 
 mod combine;
+mod holders;
 mod lookup;
 mod neighbours;
 
@@ -12,8 +13,8 @@ use crate::keys::{Key, Keys};
 use crate::target::Ticket;
 use crate::window::Window;
 use crate::{Class, Error, Started};
-use std::time::{Duration, Instant};
-use tern_adi::Holding;
+use holders::Lookup;
+use std::time::Duration;
 use tern_mcm::{Direction, Run, Word, lock};
 
 /// Of so many attempts at a lock, all but the first few are announced.
@@ -54,6 +55,16 @@ impl Window {
             return Ok(());
         }
         self.adi.wait_until(&mut || self.is_over(rank, number));
+        if self.card().ended(rank) >= number { Ok(()) } else { Err(self.lost(rank)) }
+    }
+
+    /// As [`Window::await_card`], for a lock; `lookup` tells the user of it.
+    fn await_card_for(&self, lookup: Option<&Lookup>, rank: u32, number: u64) -> Result<(), Error> {
+        let Some(lookup) = lookup else { return self.await_card(rank, number) };
+        if self.card().ended(rank) < number {
+            let awaited = || self.awaits_by_card(lookup);
+            self.adi.wait_until_telling_since(lookup.begun, &mut || self.is_over(rank, number), &awaited);
+        }
         if self.card().ended(rank) >= number { Ok(()) } else { Err(self.lost(rank)) }
     }
 
@@ -99,16 +110,17 @@ impl Window {
 
     /// Changes a word and waits for what was there.
     fn change(&self, rank: u32, which: Which, change: Change) -> Result<u64, Error> {
-        let at = self.card().word(rank, which);
-        let rank = if which == Which::Home { 0 } else { rank };
-        self.change_word(rank, at, change)
+        self.change_for(None, rank, which, change)
     }
 
-    fn change_word(&self, rank: u32, at: Word, change: Change) -> Result<u64, Error> {
+    /// The same for a lock, of which `lookup` tells the user.
+    fn change_for(&self, lookup: Option<&Lookup>, rank: u32, which: Which, change: Change) -> Result<u64, Error> {
+        let at = self.card().word(rank, which);
+        let rank = if which == Which::Home { 0 } else { rank };
         let mut was = 0u64;
         // SAFETY: it lives until the access has ended; one that has failed is not answered.
         let begun = unsafe { self.begin_change(at, change, &mut was) };
-        self.await_card(rank, begun.map_err(|_| self.lost(rank))?)?;
+        self.await_card_for(lookup, rank, begun.map_err(|_| self.lost(rank))?)?;
         // SAFETY: the card has written it.
         Ok(unsafe { std::ptr::read_volatile(&was) })
     }
@@ -138,13 +150,15 @@ impl Window {
     ///
     /// Errors: a member is lost.
     pub(crate) fn take_by_card(&self, rank: u32, kind: card_words::Kind) -> Result<(), Error> {
-        let mut taking = card_words::Taking::new(kind);
-        let begun = self.tells.then(Instant::now);
+        let mut taking = card_words::Taking::new(kind, self.rank());
+        let mut lookup = self.tells.then(|| Lookup::new(rank, kind));
         for attempt in 0.. {
             let mut was = 0;
             let taken = loop {
                 match taking.next(was) {
-                    card_words::Step::Change(which, change) => was = self.change(rank, which, change)?,
+                    card_words::Step::Change(which, change) => {
+                        was = self.change_for(lookup.as_ref(), rank, which, change)?;
+                    }
                     card_words::Step::Taken => break true,
                     card_words::Step::Busy => break false,
                 }
@@ -153,23 +167,19 @@ impl Window {
                 break;
             }
             self.pause(attempt)?;
-            if let Some(begun) = begun {
-                let rank = (kind != card_words::Kind::All).then_some(rank);
-                let held = match taking.is_held() {
-                    (true, _) => Holding::Alone,
-                    (_, true) => Holding::Shared,
-                    _ => Holding::Unknown,
-                };
-                self.adi.tell(begun.elapsed(), &|| self.awaits_lock(rank, held, &[]));
+            if let Some(lookup) = &mut lookup {
+                self.tell_by_card(lookup, taking.found())?;
             }
             taking.again((attempt + 1) % ANNOUNCING > FIRST_ATTEMPTS);
         }
+        self.note_share_by_card(rank, kind, true);
         Ok(())
     }
 
     /// Gives up a lock. What was done under it has ended.
     pub(crate) fn give_up_by_card(&self, rank: u32, kind: card_words::Kind) {
-        for &(which, change) in card_words::give_up(kind) {
+        self.note_share_by_card(rank, kind, false);
+        for (which, change) in card_words::give_up(kind, self.rank()) {
             self.change_later(rank, which, change);
         }
     }

@@ -6,8 +6,8 @@
 //! ([`crate::card_words`]) and accumulates exclude each other. What is attached to a dynamic window is read from the table of its
 //! owner. [`crate::by_card`] does all of that.
 
-use crate::card_words::{Which, Words};
-use crate::shared::Shared;
+use crate::card_words::{MOST, Which, Words};
+use crate::shared::{Plan, Shared};
 use std::cell::RefCell;
 use tern_adi::{Adi, Proc};
 use tern_mcm::{RemoteMemory, Word};
@@ -43,6 +43,9 @@ pub(crate) fn offer(
     let Some(remote) = adi.mcm().remote().filter(|remote| procs.iter().all(|&proc| remote.reaches(proc))) else {
         return [0; 4];
     };
+    if procs.len() as u64 > MOST {
+        return [0; 4];
+    }
     let reveal = |at: *mut u8, len: usize| match len {
         0 => Some(0),
         // SAFETY: the window's memory, concealed when it ends.
@@ -128,6 +131,12 @@ impl Card {
         };
         let member = &self.members[rank as usize];
         Word { peer: member.proc, address: member.words + offset as u64, key: member.words_key }
+    }
+
+    /// Where the bytes begin by which members say at `rank` that they share a lock.
+    pub fn notes(&self, rank: u32, plan: &Plan) -> Word {
+        let member = &self.members[rank as usize];
+        Word { peer: member.proc, address: member.words + plan.notes_after_words(rank) as u64, key: member.words_key }
     }
 
     /// How many accesses to the memory of `rank` have ended.

@@ -15,6 +15,7 @@ pub(crate) use together::barrier;
 use crate::apart::needs_shared_memory;
 use crate::attached::Table;
 use crate::card::Card;
+use crate::inquiries::Inquiries;
 use crate::memory::Belongings;
 use crate::messages::Messages;
 use crate::remote::{Remote, Way};
@@ -59,6 +60,7 @@ impl Parts {
             apart,
             card: self.card,
             turns: RefCell::new(Turns::new()),
+            inquiries: Inquiries::default(),
             fences: self.fences,
             tells: !tern_settings::STALL.get().is_zero(),
             over: Cell::new(false),

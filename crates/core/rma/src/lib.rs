@@ -33,6 +33,7 @@
 //! ──────────────────────────────────────────────────────────────────────────────────────────────
 //!  request  guard  words  card_words       words in shared memory, and state machines over them
 //!  turns                                   (checked by a model checker or over all interleavings)
+//!  inquiries                               who has a lock, as its owner tells it
 //!  messages  attached  keys  combine       packets; tables of attached memory; kernels; runs of elements
 //!  elements  target  error
 //! ```
@@ -83,6 +84,8 @@ mod gathered;
 mod guarded;
 #[cfg(not(loom))]
 mod holders;
+#[cfg(not(loom))]
+mod inquiries;
 #[cfg(not(loom))]
 mod keys;
 #[cfg(not(loom))]

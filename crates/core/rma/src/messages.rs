@@ -5,7 +5,7 @@
 mod packet;
 
 use packet::{ANSWER_HEAD, Answer, LONGEST, NO_ANSWER, encode};
-pub use packet::{Asked, Kind, PART, Question, RUNS};
+pub use packet::{Asked, HOLDERS, Kind, PART, Question, RUNS};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use tern_adi::{
@@ -124,6 +124,12 @@ impl Messages {
     /// Tells `target` something that needs no answer.
     pub fn tell(&self, target: u32, question: Question) {
         self.send(target, REQUEST, encode(question, NO_ANSWER, 0, 0, &[], 0, |_| ()));
+    }
+
+    /// As [`Messages::tell`], with a number and data.
+    pub fn tell_with(&self, target: u32, question: Question, from: usize, data: &[u8]) {
+        let gather = |out: &mut [u8]| out.copy_from_slice(data);
+        self.send(target, REQUEST, encode(question, NO_ANSWER, from, 0, &[], data.len(), gather));
     }
 
     /// Says that all parts were sent.

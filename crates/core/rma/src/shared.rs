@@ -6,7 +6,7 @@
 //! | [`Common`] | |
 //! | [`Member`] | its locks and counters |
 //! | posts | a counter for each other member |
-//! | shares | a byte for each other member: whether it shares the lock |
+//! | shares | a byte for each other member: whether it shares the lock. Where the members lie apart, one row: who shares that of the member itself |
 //! | [`Table`] | dynamic windows: what is attached |
 //! | memory | allocated windows |
 //!
@@ -69,11 +69,22 @@ impl Plan {
     }
 
     fn shares(&self) -> usize {
-        self.posts() + self.members * self.members * size_of::<AtomicU32>()
+        (self.posts() + self.members * self.members * size_of::<AtomicU32>()).next_multiple_of(size_of::<u64>())
     }
 
     fn table(&self, rank: usize) -> usize {
-        (self.shares() + self.members * self.members).next_multiple_of(PAGE) + rank * size_of::<Table>()
+        let shares = (self.members * self.members).max(self.notes());
+        (self.shares() + shares).next_multiple_of(PAGE) + rank * size_of::<Table>()
+    }
+
+    /// Bytes of whole words that have a byte for each member.
+    pub fn notes(&self) -> usize {
+        self.members.next_multiple_of(size_of::<u64>())
+    }
+
+    /// From the words that a card changes at `rank` to the bytes that say who shares its lock.
+    pub fn notes_after_words(&self, rank: u32) -> usize {
+        self.shares() - self.member(rank as usize) - std::mem::offset_of!(Member, card)
     }
 
     /// Where the memory of the window begins, a whole number of pages.
@@ -123,6 +134,10 @@ impl Shared {
     /// 1 where `origin` shares the lock of `target` and says so (TERN_STALL).
     pub fn shares(&self, origin: u32, target: u32) -> &AtomicU8 {
         self.at(self.plan.shares() + origin as usize * self.plan.members + target as usize)
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     pub fn is_dynamic(&self) -> bool {

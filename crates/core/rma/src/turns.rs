@@ -5,57 +5,75 @@
 
 use std::collections::VecDeque;
 
-pub struct Turns<Who> {
-    /// Somebody has it alone.
+/// A request for the lock, or the lock itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Turn<Who> {
+    /// The rank of whose it is.
+    origin: u32,
+    who: Who,
     alone: bool,
-    /// So many share it.
-    sharing: u32,
-    waiting: VecDeque<(Who, bool)>,
+}
+
+pub struct Turns<Who> {
+    /// The rank of who has it alone.
+    alone: Option<u32>,
+    /// The ranks of those that share it.
+    sharing: Vec<u32>,
+    waiting: VecDeque<Turn<Who>>,
 }
 
 impl<Who> Turns<Who> {
     pub fn new() -> Turns<Who> {
-        Turns { alone: false, sharing: 0, waiting: VecDeque::new() }
+        Turns { alone: None, sharing: Vec::new(), waiting: VecDeque::new() }
     }
 
     fn is_free(&self, alone: bool) -> bool {
-        !self.alone && (!alone || self.sharing == 0)
+        self.alone.is_none() && (!alone || self.sharing.is_empty())
     }
 
-    fn take(&mut self, alone: bool) {
-        if alone { self.alone = true } else { self.sharing += 1 }
+    fn take(&mut self, origin: u32, alone: bool) {
+        if alone { self.alone = Some(origin) } else { self.sharing.push(origin) }
     }
 
-    /// Somebody wants it; true if it is theirs now. Otherwise [`next`](Self::next) gives it to them some time.
-    pub fn ask(&mut self, who: Who, alone: bool) -> bool {
+    /// `origin` wants it; true if it is theirs now. Otherwise [`next`](Self::next) gives it to them some time.
+    pub fn ask(&mut self, origin: u32, who: Who, alone: bool) -> bool {
         // Behind those that wait, or who wants it alone would wait for ever.
         let granted = self.waiting.is_empty() && self.is_free(alone);
         if granted {
-            self.take(alone);
+            self.take(origin, alone);
         } else {
-            self.waiting.push_back((who, alone));
+            self.waiting.push_back(Turn { origin, who, alone });
         }
         granted
     }
 
-    /// Whether somebody has it, alone or shared.
-    pub fn is_held(&self, alone: bool) -> bool {
-        if alone { self.alone } else { self.sharing > 0 }
-    }
-
-    /// Somebody gives it up. Then [`next`](Self::next) is to be asked until it says nobody.
-    pub fn give_up(&mut self, alone: bool) {
-        if alone { self.alone = false } else { self.sharing -= 1 }
+    /// `origin` gives it up. Then [`next`](Self::next) is to be asked until it says nobody. False: it does not have it.
+    pub fn give_up(&mut self, origin: u32, alone: bool) -> bool {
+        if alone {
+            return self.alone.take_if(|has| *has == origin).is_some();
+        }
+        let at = self.sharing.iter().position(|&has| has == origin);
+        at.map(|at| self.sharing.swap_remove(at)).is_some()
     }
 
     /// Who gets it now.
     pub fn next(&mut self) -> Option<Who> {
-        let &(_, alone) = self.waiting.front()?;
+        let &Turn { origin, alone, .. } = self.waiting.front()?;
         if !self.is_free(alone) {
             return None;
         }
-        self.take(alone);
-        self.waiting.pop_front().map(|(who, _)| who)
+        self.take(origin, alone);
+        self.waiting.pop_front().map(|turn| turn.who)
+    }
+
+    /// Whether a request of `origin` waits.
+    pub fn awaits(&self, origin: u32) -> bool {
+        self.waiting.iter().any(|turn| turn.origin == origin)
+    }
+
+    /// The ranks of those that have it, and whether it is one that has it alone.
+    pub fn holders(&self) -> (&[u32], bool) {
+        (self.alone.as_ref().map_or(&self.sharing[..], std::slice::from_ref), self.alone.is_some())
     }
 }
 
@@ -71,8 +89,8 @@ mod tests {
             let mut turns = Turns::new();
             let (mut holders, mut order, mut asked) = (Vec::<(usize, bool)>::new(), Vec::new(), Vec::new());
             let give_up = |turns: &mut Turns<usize>, holders: &mut Vec<(usize, bool)>, order: &mut Vec<usize>, asked: &[bool], at: usize| {
-                let (_, alone) = holders.swap_remove(at);
-                turns.give_up(alone);
+                let (who, alone) = holders.swap_remove(at);
+                assert!(turns.give_up(who as u32, alone) && !turns.give_up(who as u32, alone));
                 while let Some(who) = turns.next() {
                     holders.push((who, asked[who]));
                     order.push(who);
@@ -82,15 +100,21 @@ mod tests {
                 if ask {
                     let who = asked.len();
                     asked.push(alone);
-                    if turns.ask(who, alone) {
+                    if turns.ask(who as u32, who, alone) {
                         holders.push((who, alone));
                         order.push(who);
                     }
+                    prop_assert!(turns.awaits(who as u32) != order.contains(&who));
                 } else if !holders.is_empty() {
                     let at = index.index(holders.len());
                     give_up(&mut turns, &mut holders, &mut order, &asked, at);
                 }
                 prop_assert!(holders.len() <= 1 || holders.iter().all(|(_, alone)| !alone));
+                let (ranks, alone) = turns.holders();
+                let (mut ranks, mut known) = (ranks.to_vec(), holders.iter().map(|(who, _)| *who as u32).collect::<Vec<_>>());
+                ranks.sort_unstable();
+                known.sort_unstable();
+                prop_assert_eq!((ranks, alone), (known, holders.iter().any(|(_, alone)| *alone)));
             }
             while !holders.is_empty() {
                 give_up(&mut turns, &mut holders, &mut order, &asked, 0);

@@ -2,6 +2,7 @@
 
 use crate::attached::{Piece, is_covered};
 use crate::card::Card;
+use crate::inquiries::Inquiries;
 use crate::memory::{Belongings, shared_in_place};
 use crate::messages::Messages;
 use crate::remote::{Remote, Way};
@@ -73,6 +74,8 @@ pub struct Window {
     pub(crate) card: Option<Card>,
     /// Then: who has locks on this member's memory. A request for one is answered by its origin and ticket.
     pub(crate) turns: RefCell<Turns<(u32, u64)>>,
+    /// Then: who asks, and is told, who has a lock that it waits for.
+    pub(crate) inquiries: Inquiries,
     /// All members can make all processes pass a fence, which a change of a guard's mode needs.
     pub(crate) fences: bool,
     /// This process tells others which locks it shares (TERN_STALL).

@@ -19,6 +19,24 @@ impl Every {
     }
 }
 
+/// Reads the value of a fault, what stands behind its `=`; `None`: it has no such value.
+type Reader = fn(&mut Faults, &str) -> Option<()>;
+
+/// All faults, each as it is written, with letters in the place of what may vary; and what reads it.
+const KINDS: [(&str, Reader); 11] = [
+    ("cut-after=N", |faults, value| Some(faults.cut_after = Some(value.parse().ok()?))),
+    ("cut-port=P/N", |faults, value| Some(faults.cut_port = Some(port(value)?))),
+    ("rnr=N/M", |faults, value| Some(faults.receiver_not_ready = every(value)?)),
+    ("access=N/M", |faults, value| Some(faults.access = every(value)?)),
+    ("full=N/M", |faults, value| Some(faults.full = every(value)?)),
+    ("no-registration=N/M", |faults, value| Some(faults.registration = every(value)?)),
+    ("locked=BYTES", |faults, value| Some(faults.locked = Some(bytes(value)?))),
+    ("slow=DURATION", |faults, value| Some(faults.slow = duration(value)?)),
+    ("early-room", |faults, _| set(&mut faults.early_room)),
+    ("pins", |faults, _| set(&mut faults.pins)),
+    ("tcp", |faults, _| set(&mut faults.tcp)),
+];
+
 /// Faults of a software HCA. As text: parts like `cut-after=100,rnr=1/8`, with a comma between them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
@@ -48,37 +66,40 @@ pub struct Faults {
     pub locked: Option<u64>,
 }
 
+impl Faults {
+    /// All kinds, as they are written, with letters in the place of what may vary: `rnr=N/M`.
+    pub fn kinds() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|(written, _)| *written)
+    }
+}
+
 impl FromStr for Faults {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Faults, String> {
         let mut faults = Faults::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
-            let wrong = || format!("'{part}' is no fault; see the list in the documentation of faults");
-            if let Some(flag) = match part {
-                "tcp" => Some(&mut faults.tcp),
-                "early-room" => Some(&mut faults.early_room),
-                "pins" => Some(&mut faults.pins),
-                _ => None,
-            } {
-                *flag = true;
-                continue;
-            }
-            let (name, value) = part.split_once('=').ok_or_else(wrong)?;
-            match name {
-                "cut-after" => faults.cut_after = Some(value.parse().map_err(|_| wrong())?),
-                "cut-port" => faults.cut_port = Some(port(value).ok_or_else(wrong)?),
-                "rnr" => faults.receiver_not_ready = every(value).ok_or_else(wrong)?,
-                "access" => faults.access = every(value).ok_or_else(wrong)?,
-                "full" => faults.full = every(value).ok_or_else(wrong)?,
-                "slow" => faults.slow = duration(value).ok_or_else(wrong)?,
-                "no-registration" => faults.registration = every(value).ok_or_else(wrong)?,
-                "locked" => faults.locked = Some(bytes(value).ok_or_else(wrong)?),
-                _ => return Err(wrong()),
-            }
+            let (name, value) = parted(part);
+            let reads = |(written, read): &(&str, Reader)| {
+                let (known, form) = parted(written);
+                (known == name && form.is_some() == value.is_some()).then_some(*read)
+            };
+            let read = KINDS.iter().find_map(reads).and_then(|read| read(&mut faults, value.unwrap_or_default()));
+            read.ok_or_else(|| format!("'{part}' is no fault; see TERN_FAULTS in the list of settings"))?;
         }
         Ok(faults)
     }
+}
+
+/// The name of a fault, and what stands behind its `=`.
+fn parted(part: &str) -> (&str, Option<&str>) {
+    part.split_once('=').map_or((part, None), |(name, value)| (name, Some(value)))
+}
+
+/// Sets a fault that has no value.
+fn set(flag: &mut bool) -> Option<()> {
+    *flag = true;
+    Some(())
 }
 
 fn every(text: &str) -> Option<Every> {
@@ -124,9 +145,19 @@ mod tests {
 
     #[test]
     fn nonsense_is_named() {
-        for text in
-            ["cut", "cut-after=x", "cut-port=1", "rnr=1", "rnr=1/0", "slow=3", "slow=99999999999999s", "fire=1/2"]
-        {
+        for text in [
+            "cut",
+            "cut-after",
+            "pins=1",
+            "tcp=",
+            "cut-after=x",
+            "cut-port=1",
+            "rnr=1",
+            "rnr=1/0",
+            "slow=3",
+            "slow=99999999999999s",
+            "fire=1/2",
+        ] {
             assert!(text.parse::<Faults>().unwrap_err().contains(text), "{text}");
         }
     }

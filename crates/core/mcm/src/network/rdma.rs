@@ -64,3 +64,17 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         ..default
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use tern_settings::{Entry, FAULTS};
+
+    /// TERN_FAULTS tells the user of the faults that are parsed, all of them and no other.
+    #[test]
+    fn the_faults_that_are_told_are_those_that_are_parsed() {
+        let meaning = FAULTS.meaning();
+        let told: BTreeSet<&str> = meaning.split('`').skip(1).step_by(2).collect();
+        assert_eq!(told, tern_hca::Faults::kinds().collect());
+    }
+}

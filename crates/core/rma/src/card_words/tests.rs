@@ -57,8 +57,8 @@ impl World {
                 }
             },
             Doing::Holding => Doing::Leaving(0),
-            Doing::Leaving(done) => match give_up(kind).get(done) {
-                Some(&(which, change)) => {
+            Doing::Leaving(done) => match give_up(kind, who as u32).nth(done) {
+                Some((which, change)) => {
                     next.change(member, which, change);
                     Doing::Leaving(done + 1)
                 }
@@ -70,6 +70,10 @@ impl World {
 
     fn check(&self) {
         let holders: Vec<&Process> = self.processes.iter().filter(|one| one.doing == Doing::Holding).collect();
+        for (me, one) in (0..).zip(&self.processes) {
+            let alone = one.doing == Doing::Holding && one.kind == Kind::Alone;
+            assert!(!alone || owner(self.locks[one.member]) == Some(me), "{self:?}");
+        }
         for one in holders.iter().filter(|one| one.kind == Kind::Alone) {
             let meets = |other: &&&Process| other.kind == Kind::All || other.member == one.member;
             assert_eq!(holders.iter().filter(meets).count(), 1, "{self:?}");
@@ -82,8 +86,12 @@ impl World {
 
 /// Every state that can be reached.
 fn explore(wants: &[(Kind, usize)]) -> HashSet<World> {
-    let fresh = |&(kind, member): &(Kind, usize)| Process { kind, member, doing: Doing::Trying(Taking::new(kind), 0) };
-    let start = World { home: 0, locks: [0; 2], processes: wants.iter().map(fresh).collect() };
+    let fresh = |(me, &(kind, member)): (usize, &(Kind, usize))| Process {
+        kind,
+        member,
+        doing: Doing::Trying(Taking::new(kind, me as u32), 0),
+    };
+    let start = World { home: 0, locks: [0; 2], processes: wants.iter().enumerate().map(fresh).collect() };
     let (mut seen, mut open) = (HashSet::from([start.clone()]), vec![start]);
     while let Some(world) = open.pop() {
         world.check();
@@ -141,9 +149,12 @@ fn ends(world: &World) -> bool {
 #[test]
 fn an_announcement_holds_back_those_who_share() {
     for shared in [Kind::Shared, Kind::All] {
-        let process = |kind| Process { kind, member: 0, doing: Doing::Trying(Taking::new(kind), 0) };
-        let mut world =
-            World { home: 0, locks: [0; 2], processes: vec![process(shared), process(Kind::Alone), process(shared)] };
+        let process = |kind, me| Process { kind, member: 0, doing: Doing::Trying(Taking::new(kind, me), 0) };
+        let mut world = World {
+            home: 0,
+            locks: [0; 2],
+            processes: vec![process(shared, 0), process(Kind::Alone, 1), process(shared, 2)],
+        };
         let go = |world: &mut World, who: usize, announces: bool, until: &dyn Fn(&Doing) -> bool| {
             (0..20).any(|_| {
                 *world = world.step(who, announces).expect("it is not over");
@@ -158,5 +169,34 @@ fn an_announcement_holds_back_those_who_share() {
         assert!(!go(&mut world, 2, false, &holds), "{shared:?}: it passes");
         assert!(go(&mut world, 1, false, &not), "{shared:?}");
         assert!(go(&mut world, 2, false, &holds), "{shared:?}: it is held back for ever");
+    }
+}
+
+/// Who finds a lock taken knows who has it alone, or that others share it, and by which word.
+#[test]
+fn an_attempt_that_fails_tells_who_has_the_lock() {
+    let cases = [
+        ((Kind::Alone, 1), (Kind::Shared, 1), Found::Owner(0)),
+        ((Kind::Alone, 1), (Kind::Alone, 1), Found::Owner(0)),
+        ((Kind::Alone, 1), (Kind::All, 0), Found::SomeOwner),
+        ((Kind::Shared, 1), (Kind::Alone, 1), Found::Shared(Which::Lock)),
+        ((Kind::All, 0), (Kind::Alone, 1), Found::Shared(Which::Home)),
+    ];
+    for (has, wants, found) in cases {
+        let fresh = |(me, (kind, member)): (u32, (Kind, usize))| Process {
+            kind,
+            member,
+            doing: Doing::Trying(Taking::new(kind, me), 0),
+        };
+        let mut world = World { home: 0, locks: [0; 2], processes: [(0, has), (1, wants)].map(fresh).to_vec() };
+        while world.processes[0].doing != Doing::Holding {
+            world = world.step(0, false).expect("it takes the lock");
+        }
+        // The same attempt as in the world, of which that does not keep the end.
+        let (mut taking, mut was) = (Taking::new(wants.0, 1), 0);
+        while let Step::Change(which, change) = taking.next(was) {
+            was = world.change(wants.1, which, change);
+        }
+        assert_eq!(taking.found(), found, "{has:?}, {wants:?}");
     }
 }

@@ -17,6 +17,8 @@ use tern_layout::Basic;
 
 /// Bytes of data in a request or answer at most.
 pub const PART: usize = 16 << 10;
+/// Ranks in what tells who has a lock at most; of more, the first ones.
+pub const HOLDERS: usize = 64;
 /// Runs in a request at most.
 pub const RUNS: usize = 1024;
 /// The longest element of an accumulate, in bytes.
@@ -49,10 +51,15 @@ pub enum Kind {
     Complete,
     /// Whether the run is attached: answered by a byte.
     Find,
+    /// Who has the lock that the origin waits for, of the target's memory: told by [`Kind::Held`].
+    Holders,
+    /// Who has the lock of the sender's memory that the receiver waits for: the data is the ranks, 4 bytes each. `from`: 0 they share it,
+    /// 1 one has it alone, 2 it has changed hands since it was told.
+    Held,
 }
 
 impl Kind {
-    const ALL: [Kind; 10] = [
+    const ALL: [Kind; 12] = [
         Kind::Put,
         Kind::Get,
         Kind::Combine,
@@ -63,6 +70,8 @@ impl Kind {
         Kind::Post,
         Kind::Complete,
         Kind::Find,
+        Kind::Holders,
+        Kind::Held,
     ];
 
     /// True for what moves bytes to or from memory of the target.
@@ -72,7 +81,7 @@ impl Kind {
 
     /// True for what is told, and not answered.
     fn is_told(self) -> bool {
-        matches!(self, Kind::Post | Kind::Complete)
+        matches!(self, Kind::Post | Kind::Complete | Kind::Holders | Kind::Held)
     }
 }
 
@@ -167,8 +176,9 @@ impl<'a> Asked<'a> {
             }
             Kind::Swap => (1..=ELEMENT).contains(&self.len) && runs == 1 && data == 2 * self.len,
             Kind::Lock | Kind::Unlock => self.from <= 1 && (self.len, runs, data) == (0, 0, 0),
-            Kind::Post | Kind::Complete => (self.len, runs, data) == (0, 0, 0),
+            Kind::Post | Kind::Complete | Kind::Holders => (self.len, runs, data) == (0, 0, 0),
             Kind::Find => (self.len, data) == (1, 0),
+            Kind::Held => self.from <= 2 && (self.len, runs) == (0, 0) && data <= 4 * HOLDERS && data.is_multiple_of(4),
         };
         lengths && self.kind.is_told() == (self.ticket == NO_ANSWER)
     }
@@ -230,7 +240,7 @@ pub fn name(kind: u8) -> &'static str {
         Some(Kind::Put) => "put to a window",
         Some(Kind::Get) => "get from a window",
         Some(Kind::Combine | Kind::Fetch | Kind::Swap) => "accumulate to a window",
-        Some(Kind::Lock | Kind::Unlock) => "lock of a window",
+        Some(Kind::Lock | Kind::Unlock | Kind::Holders | Kind::Held) => "lock of a window",
         Some(Kind::Post | Kind::Complete) => "epoch of a window",
         Some(Kind::Find) => "question about a window",
         None => "message of a window",
@@ -265,6 +275,8 @@ mod tests {
             encode(bytes(Kind::Post), NO_ANSWER, 0, 0, &[], 0, fill),
             encode(bytes(Kind::Complete), NO_ANSWER, 0, 0, &[], 0, fill),
             encode(bytes(Kind::Find), 5, 0, 1, &[(1000, 10), (2000, 20)], 0, fill),
+            encode(bytes(Kind::Holders), NO_ANSWER, 0, 0, &[], 0, fill),
+            encode(bytes(Kind::Held), NO_ANSWER, 1, 0, &[], 8, fill),
         ]
     }
 
@@ -307,7 +319,7 @@ mod tests {
             assert!(Asked::decode(1, &bytes[..bytes.len() - 1]).is_none(), "request {at}, cut");
             assert!(Asked::decode(1, &[&bytes[..], &[0]].concat()).is_none(), "request {at}, longer");
             let what = word(bytes, 0);
-            for wrong in [what & !0xff | 10, what & !0xff00 | 0xff00, what & !0xff_0000 | 0xff_0000, what | 1 << 24] {
+            for wrong in [what & !0xff | 12, what & !0xff00 | 0xff00, what & !0xff_0000 | 0xff_0000, what | 1 << 24] {
                 assert!(!with(0, wrong), "request {at}, {wrong:#x}");
             }
             for word in 3..6 {
@@ -350,7 +362,7 @@ mod tests {
         }
 
         #[test]
-        fn damaged_requests_are_read(which in 0..11usize, changes in prop::collection::vec(any::<Change>(), 1..4)) {
+        fn damaged_requests_are_read(which in 0..13usize, changes in prop::collection::vec(any::<Change>(), 1..4)) {
             read(&damage(&requests()[which], &changes));
         }
     }
