@@ -9,7 +9,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 . "$here/common.sh"
 make_place
 export TERN_TEST_DIR="$place/programs"
-programs="coll_ways coll_region coll_intra coll_roots coll_refused coll_vector coll_errors coll_mixed"
+programs="coll_ways coll_region coll_intra coll_roots coll_vector coll_errors coll_mixed"
 compiled
 evidence=$place/log
 
@@ -96,13 +96,13 @@ read=allgather=in_place,alltoall=in_place,allreduce=in_place,reduce_scatter=in_p
 with TERN_COLL=$read
 with TERN_COLL=$read TERN_PROMOTE=always
 trees=barrier=tree,bcast=tree,reduce=tree,allreduce=tree,allgather=tree
-programs="coll_intra coll_roots coll_refused coll_vector coll_errors coll_mixed"
+programs="coll_intra coll_roots coll_vector coll_errors coll_mixed"
 with TERN_COLL=$trees
 
 echo "-- members of a large node"
 # Two packages of two caches of four cores: each member is bound to a core of that machine, and the tree has three levels.
 "$prefix/bin/tern-info" --make-topology 2x1x2x4x1 "$place/machine" > /dev/null
-for program in coll_intra coll_ways coll_refused; do
+for program in coll_intra coll_ways coll_mixed; do
     for ranks in 16 9; do
         label="$program, $ranks ranks bound on a large node"
         code=0

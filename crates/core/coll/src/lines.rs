@@ -186,6 +186,12 @@ impl Lines {
         self.areas[0].capacity()
     }
 
+    /// Whether calls may go along a tree, so that a barrier needs a plan too.
+    #[inline(always)]
+    pub fn have_trees(&self) -> bool {
+        self.trees.is_some()
+    }
+
     /// Up to which lengths the short paths go over the lines.
     #[inline(always)]
     pub(crate) fn short(&self) -> &Short {

@@ -292,3 +292,25 @@ fn a_long_broadcast_crosses_each_border_once() {
     let cache = crossings(&large(), 2, "", once(1, (1 << 20) / 8));
     assert_eq!(cache.bytes, 11 << 20);
 }
+
+/// Members that call different operations are told so once, and the next ones are right.
+#[test]
+fn a_disagreement_is_told_once() {
+    for parts in [machine(1, 1, 2), machine(1, 1, 4), machine(2, 2, 2)] {
+        let told = node(&parts, TREES, |member| {
+            let mut told = Vec::new();
+            for odd in [0, 1] {
+                let which = if member.rank == odd { 0 } else { 4 };
+                told.push(!matches!(call(member, 1, which, 1, 0), Some(Ok(()))));
+                (0..3).for_each(|number| is_right("the call after it", call(member, number, 0, 0, 0)));
+                let root = if member.rank == odd { 1 - odd } else { odd };
+                told.push(!matches!(call(member, 2, 1, 1, root), Some(Ok(()))));
+                told.push(!matches!(call(member, 3, 4, 1, 0), Some(Ok(()))));
+                (0..3).for_each(|number| is_right("another one", call(member, number, 4, 2, 0)));
+            }
+            told
+        });
+        assert!(told.iter().all(|told| told[0] && told[3]), "{told:?}");
+        assert!([1, 4].into_iter().all(|call| told.iter().any(|told| told[call] || told[call + 1])), "{told:?}");
+    }
+}

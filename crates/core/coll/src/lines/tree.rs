@@ -11,7 +11,7 @@
 //!   nothing but turns along the same tree has used the places since.
 //! - **Parts.** What is longer than a part goes in several. A part goes up while the one before it goes down.
 
-use super::label::{DISSENT, Done, HISTORY, Kind, MORE, Mismatch, label};
+use super::label::{DISSENT, Done, HISTORY, Kind, MORE, Mismatch, is_of_turn, label};
 use super::{AHEAD, Lines};
 use crate::copies::{copy, give};
 use crate::ops::Vector;
@@ -98,6 +98,8 @@ struct Climb<'a> {
     dissenter: Option<usize>,
     /// What was wrong in an earlier operation.
     earlier: Done,
+    /// It tells nothing of earlier operations: a barrier, as the flat one.
+    alone: bool,
 }
 
 impl Lines {
@@ -111,12 +113,12 @@ impl Lines {
             run.near.set(0);
         }
         let branch = trees.branch(self.me, root);
-        Climb { lines: self, adi, trees, branch, before, dissenter: None, earlier: Ok(()) }
+        Climb { lines: self, adi, trees, branch, before, dissenter: None, earlier: Ok(()), alone: false }
     }
 
     /// [`Lines::barrier`].
     pub fn barrier_by_tree(&self, adi: &Adi) -> Done {
-        let mut climb = self.climb(adi, 0);
+        let mut climb = Climb { alone: true, ..self.climb(adi, 0) };
         let label = label(Kind::Barrier, 0, 0);
         let up = climb.up(label | MORE, 0, |_, _| ());
         climb.down(label, 0, |_| (), |_| ());
@@ -222,9 +224,28 @@ impl Climb<'_> {
     /// Whether `rank` agrees about the last turn, and about what was before.
     fn agrees(&self, rank: usize, turn: u64) -> bool {
         let (own, theirs) = (self.lines.own(turn).get(), self.lines.areas[rank].label(turn));
-        // Of one that waits to learn what the others call, the history tells.
-        let waits = theirs & 0xf == Kind::Waits as u64 && theirs & DISSENT == 0 && (own ^ theirs) >> HISTORY == 0;
-        own == theirs || waits
+        own == theirs || theirs & DISSENT == 0 && self.agrees_by_turns(rank, turn)
+    }
+
+    /// The same where the labels differ: the neighbour may wait to learn what the others call, or the two have disagreed before, and have
+    /// been told.
+    #[cold]
+    fn agrees_by_turns(&self, rank: usize, turn: u64) -> bool {
+        let (own, theirs) = (self.lines.own(turn).get(), self.lines.areas[rank].label(turn));
+        let waits = theirs & 0xf == Kind::Waits as u64;
+        match waits {
+            true => (own ^ theirs) >> HISTORY == 0,
+            false => {
+                let before = if self.alone { turn } else { self.untold() }..turn;
+                is_of_turn(theirs, own) && before.chain([turn]).all(|turn| self.lines.check(rank, turn).is_ok())
+            }
+        }
+    }
+
+    /// The first turn about which nothing has been told yet, as far as labels still say what was in it.
+    fn untold(&self) -> u64 {
+        let block = (self.before + 1).saturating_sub(super::BLOCK);
+        self.lines.compared.get().max(block) + 1
     }
 
     fn look_at(&mut self, rank: usize, turn: u64) {
@@ -401,22 +422,22 @@ impl Climb<'_> {
 
     /// The end: what all lines tell, if a neighbour did not agree.
     fn end(self) -> Done {
-        match self.dissenter {
-            None => self.earlier,
-            Some(rank) => self.earlier.and(self.reason(rank)),
-        }
+        let Some(rank) = self.dissenter else { return self.earlier };
+        let reason = self.reason(rank);
+        // What is told once is not told again.
+        self.lines.compared.set(self.lines.turn.get());
+        self.earlier.and(reason)
     }
 
     /// Why `neighbour` does not agree: what somebody has called in one of the turns, or in one of the block before them.
     #[cold]
     fn reason(&self, neighbour: usize) -> Done {
         let lines = self.lines;
-        let earlier = lines.compared.get().max((self.before + 1).saturating_sub(super::BLOCK));
         let there = |turn: u64| lines.others(lines.me).filter(move |&rank| lines.areas[rank].reached(turn));
         let wrong = |turn: u64| there(turn).filter_map(move |rank| lines.check(rank, turn).err());
         let own = (self.before + 1..=lines.turn.get()).flat_map(wrong).find(|wrong| !matches!(wrong, Mismatch::Lost { .. }));
         let ignored = |wrong: &Mismatch| matches!(wrong, Mismatch::Lost { .. } | Mismatch::Refused { .. });
-        let before = || (earlier + 1..=self.before).flat_map(wrong).find(|wrong| !ignored(wrong));
+        let before = || (self.untold()..=self.before).flat_map(wrong).find(|wrong| !ignored(wrong));
         Err(own.or_else(before).unwrap_or(Mismatch::Operation { rank: neighbour }))
     }
 }

@@ -141,7 +141,7 @@ pub fn allreduce(send: *mut u8, recv: *mut u8, count: i64, datatype: usize, op: 
 #[inline(always)]
 pub fn barrier(comm: usize) -> Fast {
     let (adi, peers) = peers(comm)?;
-    let served = peers.lines(adi).map(|lines| lines.barrier(adi));
+    let served = peers.lines(adi).filter(|lines| !lines.have_trees()).map(|lines| lines.barrier(adi));
     done(served, &counters::BARRIER, comm)
 }
 
