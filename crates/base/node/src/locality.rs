@@ -33,7 +33,8 @@ impl Locality {
         let Some(first) = cores.first() else { return Locality::UNBOUND };
         let dir = system.join(format!("cpu/cpu{first}"));
         let list = |file: &str| read(&dir.join(file)).map_or(Vec::new(), |text| parse_list(&text));
-        let is_l3 = |index: usize| read(&dir.join(format!("cache/index{index}/level"))).is_some_and(|level| level == "3");
+        let is_l3 =
+            |index: usize| read(&dir.join(format!("cache/index{index}/level"))).is_some_and(|level| level == "3");
         let l3 = (0..8).find(|&index| is_l3(index));
         let nodes = numa_nodes(system);
         let numa = nodes.into_iter().find(|node| node.cores.contains(first));
@@ -58,7 +59,10 @@ mod tests {
     fn a_process_is_in_the_parts_that_hold_all_its_threads() {
         let root = std::env::temp_dir().join(format!("tern-locality-{}", std::process::id()));
         // Two packages of two NUMA nodes, of two caches each, of two hardware threads each.
-        "2x2x2x2x1".parse::<crate::Made>().and_then(|made| made.write(&root).map_err(|error| error.to_string())).expect("made");
+        "2x2x2x2x1"
+            .parse::<crate::Made>()
+            .and_then(|made| made.write(&root).map_err(|error| error.to_string()))
+            .expect("made");
         let at = |cores: &[usize]| {
             let Locality { l3, numa, package } = Locality::read(&root, cores);
             [l3, numa, package]

@@ -45,7 +45,14 @@ fn node<T: Send>(parts: &[Parts], forced: &str, body: impl Fn(&Member) -> T + Sy
         result
     };
     std::thread::scope(|scope| {
-        let members: Vec<_> = (0..size).map(|rank| scope.spawn({ let member = &member; move || member(rank) })).collect();
+        let members: Vec<_> = (0..size)
+            .map(|rank| {
+                scope.spawn({
+                    let member = &member;
+                    move || member(rank)
+                })
+            })
+            .collect();
         members.into_iter().map(|member| member.join().expect("no panic")).collect()
     })
 }
@@ -63,7 +70,9 @@ impl Drop for Bomb {
 
 /// Members one after the other on the cores of a machine.
 fn machine(packages: u32, caches: u32, cores: u32) -> Vec<Parts> {
-    (0..packages * caches * cores).map(|core| [core / (caches * cores), core / (caches * cores), core / cores]).collect()
+    (0..packages * caches * cores)
+        .map(|core| [core / (caches * cores), core / (caches * cores), core / cores])
+        .collect()
 }
 
 const TREES: &str = "barrier=tree,bcast=tree,reduce=tree,allreduce=tree,allgather=tree";
@@ -117,7 +126,12 @@ fn call(member: &Member, number: usize, which: usize, len: usize, root: usize) -
             let send = if which == 5 { std::ptr::null() } else { own.as_mut_ptr().cast_const().cast() };
             let done = fast::allreduce(adi, peers, send, &buffer(&mut result), &sum).done;
             let wrong = (0..len).find(|&at| result[at] != total(at)).filter(|_| done == Some(Ok(())));
-            assert_eq!(wrong, None, "allreduce {number} of {len}, rank {rank} of {size}: {:?}", wrong.map(|at| result[at]));
+            assert_eq!(
+                wrong,
+                None,
+                "allreduce {number} of {len}, rank {rank} of {size}: {:?}",
+                wrong.map(|at| result[at])
+            );
             done
         }
         6 => {
@@ -213,7 +227,8 @@ fn a_refused_call_fails_where_it_is_missed_and_nothing_after_it() {
             }
             failed
         });
-        let everybody = |call: usize| failed.iter().enumerate().all(|(rank, failed)| rank == refuser || failed.contains(&call));
+        let everybody =
+            |call: usize| failed.iter().enumerate().all(|(rank, failed)| rank == refuser || failed.contains(&call));
         // Those in which all wait for all.
         assert!([0, 5, 6, 7].into_iter().all(everybody), "{refuser} refuses: {failed:?}");
         assert_eq!([1, 2].map(everybody), [refuser == 0; 2], "{refuser} refuses: {failed:?}");
@@ -243,7 +258,8 @@ fn crossings(parts: &[Parts], level: usize, forced: &str, body: impl Fn(&Member)
         let mine = seen::looks(false);
         let owner = |look: &Look| areas.iter().position(|&area| area == look.area).expect("an owner");
         let part = |rank: usize| parts[rank][level];
-        let across = mine.iter().map(|look| (owner(look), *look)).filter(|(owner, _)| part(*owner) != part(member.rank));
+        let across =
+            mine.iter().map(|look| (owner(look), *look)).filter(|(owner, _)| part(*owner) != part(member.rank));
         looks.lock().expect("no panic").extend(across.map(|(owner, look)| (member.rank, owner, look)));
     });
     let looks = looks.into_inner().expect("no panic");

@@ -14,7 +14,9 @@ use std::cell::{Cell, OnceCell};
 use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::time::Duration;
-use tern_device::{Abilities, Bound, Channel, ControlSlots, Cut, Direct, Header, Lending, Payload, Place, RemoteMemory, Sink};
+use tern_device::{
+    Abilities, Bound, Channel, ControlSlots, Cut, Direct, Header, Lending, Payload, Place, RemoteMemory, Sink,
+};
 use tern_shm::Shm;
 use watch::{Many, Watch};
 

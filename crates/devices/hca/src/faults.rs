@@ -22,16 +22,22 @@ impl Every {
 /// Reads the value of a fault, what stands behind its `=`; `None`: it has no such value.
 type Reader = fn(&mut Faults, &str) -> Option<()>;
 
+/// Puts what was read in its place.
+fn put<T>(place: &mut T, read: Option<T>) -> Option<()> {
+    *place = read?;
+    Some(())
+}
+
 /// All faults, each as it is written, with letters in the place of what may vary; and what reads it.
 const KINDS: [(&str, Reader); 11] = [
-    ("cut-after=N", |faults, value| Some(faults.cut_after = Some(value.parse().ok()?))),
-    ("cut-port=P/N", |faults, value| Some(faults.cut_port = Some(port(value)?))),
-    ("rnr=N/M", |faults, value| Some(faults.receiver_not_ready = every(value)?)),
-    ("access=N/M", |faults, value| Some(faults.access = every(value)?)),
-    ("full=N/M", |faults, value| Some(faults.full = every(value)?)),
-    ("no-registration=N/M", |faults, value| Some(faults.registration = every(value)?)),
-    ("locked=BYTES", |faults, value| Some(faults.locked = Some(bytes(value)?))),
-    ("slow=DURATION", |faults, value| Some(faults.slow = duration(value)?)),
+    ("cut-after=N", |faults, value| put(&mut faults.cut_after, value.parse().ok().map(Some))),
+    ("cut-port=P/N", |faults, value| put(&mut faults.cut_port, port(value).map(Some))),
+    ("rnr=N/M", |faults, value| put(&mut faults.receiver_not_ready, every(value))),
+    ("access=N/M", |faults, value| put(&mut faults.access, every(value))),
+    ("full=N/M", |faults, value| put(&mut faults.full, every(value))),
+    ("no-registration=N/M", |faults, value| put(&mut faults.registration, every(value))),
+    ("locked=BYTES", |faults, value| put(&mut faults.locked, bytes(value).map(Some))),
+    ("slow=DURATION", |faults, value| put(&mut faults.slow, duration(value))),
     ("early-room", |faults, _| set(&mut faults.early_room)),
     ("pins", |faults, _| set(&mut faults.pins)),
     ("tcp", |faults, _| set(&mut faults.tcp)),

@@ -435,7 +435,8 @@ impl Climb<'_> {
         let lines = self.lines;
         let there = |turn: u64| lines.others(lines.me).filter(move |&rank| lines.areas[rank].reached(turn));
         let wrong = |turn: u64| there(turn).filter_map(move |rank| lines.check(rank, turn).err());
-        let own = (self.before + 1..=lines.turn.get()).flat_map(wrong).find(|wrong| !matches!(wrong, Mismatch::Lost { .. }));
+        let own =
+            (self.before + 1..=lines.turn.get()).flat_map(wrong).find(|wrong| !matches!(wrong, Mismatch::Lost { .. }));
         let ignored = |wrong: &Mismatch| matches!(wrong, Mismatch::Lost { .. } | Mismatch::Refused { .. });
         let before = || (self.untold()..=self.before).flat_map(wrong).find(|wrong| !ignored(wrong));
         Err(own.or_else(before).unwrap_or(Mismatch::Operation { rank: neighbour }))

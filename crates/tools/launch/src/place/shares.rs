@@ -13,8 +13,7 @@ pub fn shares(shape: &Shape, ranks: usize) -> Option<Vec<Vec<usize>>> {
         return None;
     }
     let mut all = Vec::with_capacity(ranks);
-    if ranks > 0 {
-        let least = count(shape.threads()) / ranks;
+    if let Some(least) = count(shape.threads()).checked_div(ranks) {
         divide(shape.threads(), ranks, least, &UNITS, &mut all);
     }
     Some(all)
