@@ -14,6 +14,7 @@ pub mod maps;
 mod name;
 mod shape;
 mod shown;
+mod system_files;
 mod ticks;
 pub mod topology;
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::shown;
-use crate::topology::{numa_nodes, parse_list, read};
+use crate::system_files::{parse_list, read};
+use crate::topology::numa_nodes;
 
 /// The part of each kind that a process is bound to: a number that stands for it on this machine, or [`Locality::ANYWHERE`]
 /// where the process may run in several parts of that kind, or the kernel does not tell.

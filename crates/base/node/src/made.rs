@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::topology::parse_list;
+use crate::system_files::parse_list;
 use crate::{list, shown};
 
 /// What a machine consists of, as it is written: `2x1x6x8x2` are 2 packages, 1 NUMA node in each, 6 third-level caches in each node, 8 cores at
@@ -179,7 +179,7 @@ pub fn save(folder: &Path) -> io::Result<()> {
             copy(&format!("node/node{}/{name}", node.number))?;
         }
     }
-    for thread in crate::topology::online_in(system) {
+    for thread in crate::system_files::online_in(system) {
         for name in ["physical_package_id", "core_id", "thread_siblings_list", "core_siblings_list"] {
             copy(&format!("cpu/cpu{thread}/topology/{name}"))?;
         }

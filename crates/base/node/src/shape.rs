@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::shown::system;
-use crate::topology::{numa_nodes, parse_list, read};
+use crate::system_files::{parse_list, read};
+use crate::topology::numa_nodes;
 
 /// A kind of part of a machine, from the smallest to the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

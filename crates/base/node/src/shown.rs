@@ -11,7 +11,7 @@ use std::path::Path;
 
 use rustix::process::Pid;
 
-use crate::topology::{online_in, parse_list};
+use crate::system_files::{online_in, parse_list};
 
 /// Where Linux describes processors and NUMA nodes.
 const SYSTEM: &str = "/sys/devices/system";

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::shown::system;
+use crate::system_files::{online_in, parse_list, read};
 
 /// The hardware threads around one, itself among them where the kernel tells; empty where not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,10 +106,6 @@ pub fn online() -> usize {
     online_in(system()).len()
 }
 
-pub(crate) fn online_in(system: &Path) -> Vec<usize> {
-    read(&system.join("cpu/online")).map_or(Vec::new(), |text| parse_list(&text))
-}
-
 /// The first line of one of the files that describe the machine, such as `node/online`; `None` if there is no such file.
 pub fn first_line(file: &str) -> Option<String> {
     read(&system().join(file))?.lines().next().map(str::to_owned)
@@ -199,11 +196,6 @@ fn model(cpuinfo: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// A small file without its last newline.
-pub(crate) fn read(file: &Path) -> Option<String> {
-    Some(std::fs::read_to_string(file).ok()?.trim_end().to_owned())
-}
-
 /// `32K`, `1M`.
 fn bytes(text: &str) -> Option<u64> {
     let shift = match text.as_bytes().last()? {
@@ -213,15 +205,6 @@ fn bytes(text: &str) -> Option<u64> {
         _ => return text.parse().ok(),
     };
     Some(text[..text.len() - 1].parse::<u64>().ok()? << shift)
-}
-
-/// `0-3,8`, as Linux writes sets.
-pub(crate) fn parse_list(text: &str) -> Vec<usize> {
-    let range = |part: &str| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(from.trim().parse().ok()?..=to.trim().parse().ok()?)
-    };
-    text.split(',').filter_map(range).flatten().collect()
 }
 
 #[cfg(test)]
