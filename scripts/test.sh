@@ -142,7 +142,7 @@ part "C programs" tests/run.sh "$prefix"
 part "mpi4py" tests/mpi4py.sh "$prefix" ${TERN_TEST_RANKS:-1 3}
 # Those that mostly wait are first, so that the processors are not idle meanwhile. Two take programs from cargo, which lets nobody in
 # while it compiles: they are late. The one that measures is last, and alone.
-waits="unreachable strangers ends hosts network"
+waits="unreachable cut strangers ends hosts network"
 late="kmod virtual"
 for test in $waits; do part "$test-test.sh" "tests/$test-test.sh" "$prefix"; done
 for test in tests/*-test.sh; do

@@ -1,0 +1,78 @@
+#!/bin/sh
+# A way between two hosts that is cut when messages have gone over it: a sender whose send has succeeded is told, and so is a receiver that only
+# waits, over TCP. A process that is stopped is there all the same. The hosts are network namespaces of this machine; skipped,
+# aloud, where those or nft cannot be had.
+# Usage: tests/cut-test.sh PREFIX
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+name=ternx$$
+net=10.$((200 + $$ % 50)).$(($$ / 50 % 250))
+if ! command -v nft > /dev/null; then
+    echo "SKIP: there is no nft (Debian: nftables)"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+. "$here/hosts/three.sh"
+for program in cut session; do
+    "$prefix/bin/mpicc" -std=gnu11 -O1 -Wall -o "$work/$program" "$here/network/$program.c"
+done
+
+# The rules of the second host that cut its way to the third.
+rules="nft 'add table inet f
+    add chain inet f in { type filter hook input priority 0; }
+    add chain inet f out { type filter hook output priority 0; }
+    add rule inet f in ip saddr $net.4 drop
+    add rule inet f out ip daddr $net.4 drop'"
+# start PROGRAM ARGUMENTS...: runs it on the three hosts over $network.
+start() {
+    ip netns exec "${name}b" nft "flush ruleset"
+    on --hosts "$hosts" -n 3 -x "TERN_NETWORK=$network" -x TERN_PEER_TIMEOUT=2s -x "CUT=$rules" "$@"
+}
+# program HOW CALLER
+program() {
+    rm -rf "$work/folder"
+    mkdir "$work/folder"
+    start "$work/cut" "$1" "$2" "$work/folder"
+}
+# MPI_Finalize fails too at a rank that was told nothing before: by which rank that is, the exit code is 0 or 9.
+returned() {
+    ended=0
+    "$@" || ended=$?
+    [ "$ended" -eq 0 ] || [ "$ended" -eq 9 ] || { echo "exit code $ended" && return 1; }
+}
+# said LINE...: what matched in the log of the last check, each as a test of its own.
+said() {
+    for line in "$@"; do
+        if grep -q -e "$line" "$work/log"; then ok "and: $line"; else fail "and: $line"; fi
+    done
+}
+
+lost="rank 1 had sent messages to rank 2 of MPI_COMM_WORLD.*will never arrive: it has given no sign .*for 2 s (TERN_PEER_TIMEOUT)"
+ways() {
+    for caller in 1 2; do
+        over="over $1, rank $caller has called"
+        check "$over: the sender is told, and the job ends" 58 "$lost" program send $caller
+        said 'The job ends with code 58 (MPI_ERR_PROC_ABORTED)' '^rank 1: sent, well$'
+        check "$over: likewise, where errors are returned" 0 "$lost" returned program return $caller
+        said '^rank 1: sent, well$' '^rank 1: aborted$' '^rank 2: aborted$'
+        check "$over: a receiver that only waits is told" 0 '^rank 2: aborted$' returned program wait $caller
+        check "$over: a process that is stopped is not lost" 0 '^rank 1: well, got 5$' program stop $caller
+        said '^rank 2: well, got 5$'
+    done
+    check "over $1: the last MPI_Session_finalize fails" 9 '^rank 1: MPI_Session_finalize: aborted$' start "$work/session" return
+    said "$lost" '^rank 2: aborted$'
+    check "over $1: likewise, by the handler of the session" 9 '^handler: class 1, the session is there$' start "$work/session" handler
+    check "over $1: the handler of the communicator ends the job" 58 'The job ends with code 58 (MPI_ERR_PROC_ABORTED)' \
+        start "$work/session" fatal
+}
+
+if ! ip netns exec "${name}b" nft "flush ruleset" 2> "$work/why"; then
+    skip "a way that is cut" "nft: $(head -n 1 "$work/why")"
+    sums
+    exit
+fi
+network=tcp
+ways TCP
+sums
