@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::shown;
 use crate::system_files::{parse_list, read};
-use crate::topology::numa_nodes;
 
 /// The part of each kind that a process is bound to: a number that stands for it on this machine, or [`Locality::ANYWHERE`]
 /// where the process may run in several parts of that kind, or the kernel does not tell.
@@ -37,8 +36,10 @@ impl Locality {
         let is_l3 =
             |index: usize| read(&dir.join(format!("cache/index{index}/level"))).is_some_and(|level| level == "3");
         let l3 = (0..8).find(|&index| is_l3(index));
-        let nodes = numa_nodes(system);
-        let numa = nodes.into_iter().find(|node| node.cores.contains(first));
+        let threads_of = |file: String| read(&system.join(file)).map_or(Vec::new(), |text| parse_list(&text));
+        let nodes = threads_of("node/online".into()).into_iter();
+        let numa =
+            nodes.map(|node| threads_of(format!("node/node{node}/cpulist"))).find(|threads| threads.contains(first));
         // A part is named by the first thread in it.
         let part = |threads: &[usize]| match cores.iter().all(|core| threads.contains(core)) {
             true => threads.iter().min().map_or(Self::ANYWHERE, |&thread| thread as u32),
@@ -46,7 +47,7 @@ impl Locality {
         };
         Locality {
             l3: l3.map_or(Self::ANYWHERE, |index| part(&list(&format!("cache/index{index}/shared_cpu_list")))),
-            numa: numa.map_or(Self::ANYWHERE, |node| part(&node.cores)),
+            numa: numa.map_or(Self::ANYWHERE, |threads| part(&threads)),
             package: part(&list("topology/core_siblings_list")),
         }
     }

@@ -210,6 +210,9 @@ fn a_refused_call_fails_where_it_is_missed_and_nothing_after_it() {
         (4, Call::Allreduce, 1),
         (4, Call::Allreduce, 3000),
         (6, Call::Allgather, 1),
+        // More turns than there are cells.
+        (1, Call::Bcast, 80_000),
+        (1, Call::Bcast, 400_000),
     ];
     for refuser in [0, 1, 4, 7] {
         let failed = node(&machine(2, 2, 2), TREES, |member| {
@@ -219,7 +222,7 @@ fn a_refused_call_fails_where_it_is_missed_and_nothing_after_it() {
                     member.peers.refused.borrow_mut().push(refused);
                     let next = Known { call: Call::Allreduce, root: 0, bytes: 24 };
                     member.peers.lines(member.adi).expect("lines").settle(member.adi, &member.peers, &next);
-                } else if call(member, number, which, len, 0) != Some(Ok(())) {
+                } else if call(member, number, which, len, if len < 80_000 { 0 } else { 7 }) != Some(Ok(())) {
                     failed.push(number);
                 }
                 is_right("the call after it", call(member, number + 100, 4, 3, 0));

@@ -24,7 +24,9 @@ pub fn tell(adi: &Adi, here: usize) {
 /// All come to the same.
 pub(super) fn parts(adi: &Adi, peers: &Group) -> Option<Vec<Parts>> {
     let procs = &peers.procs;
-    if !may_grow(procs.len(), &peers.selection) {
+    // Those that are more than the cores have no tree, unless one is asked for.
+    let crowded = peers.crowded && !peers.selection.forces_any_tree();
+    if crowded || !may_grow(procs.len(), &peers.selection) {
         return None;
     }
     let bound = |proc: &Proc| adi.mcm().bound(*proc);

@@ -74,8 +74,11 @@ pub type Done = Result<(), Mismatch>;
 /// Bits 0 to 3 the kind, to 7 a stamp, to 21 the root, 22 [`DISSENT`], 23 [`MORE`], to 47 the bytes, above them what was before ([`History`]).
 #[inline(always)]
 pub fn label(kind: Kind, root: u32, bytes: usize) -> u64 {
-    kind as u64 | (root as u64 & ROOT) << 8 | (bytes as u64 & 0xff_ffff) << 24
+    kind as u64 | (root as u64 & ROOT) << 8 | (bytes.min(BYTES) as u64) << 24
 }
+
+/// Lengths are told apart up to there, in bytes.
+pub const BYTES: usize = 0xff_ffff;
 
 /// Roots are told apart up to there.
 pub const ROOT: u64 = 0x3fff;

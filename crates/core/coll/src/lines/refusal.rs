@@ -17,7 +17,9 @@
 //! For this, collectives that go by messages take a turn as well ([`Lines::note`]), without waiting. Nothing of it costs anything
 //! where no call is refused, except that turn: a store beside messages.
 
-use super::label::{END, Kind, MORE, ROOT, is_end, is_of_turn, label, parts, plain, refused, stamped, waiting, waits};
+use super::label::{
+    BYTES, END, Kind, MORE, ROOT, is_end, is_of_turn, label, parts, plain, refused, stamped, waiting, waits,
+};
 use super::{Done, Lines};
 pub use crate::calls::Call;
 use crate::group::Group;
@@ -74,7 +76,7 @@ impl Known {
         let exclusive = u32::from(self.call == Call::Exscan);
         let root_is = if kind == Kind::Scan as u64 { exclusive } else { self.root & ROOT as u32 };
         // In parts, each says what it has.
-        let fits = bytes as usize == self.bytes & 0xff_ffff || self.bytes > longest;
+        let fits = bytes as usize == self.bytes.min(BYTES) || self.bytes > longest;
         is(self.call, theirs) && root == root_is && fits
     }
 }
@@ -225,6 +227,10 @@ impl Lines {
     /// Takes part in an operation along a tree, in which the others take all turns: the first one for what `theirs` says. They may wait for this
     /// member's next turn before they take it, so it says first that it has refused that, and learns then what it was for.
     fn refuse_tree(&self, adi: &Adi, mut theirs: u64) {
+        let (kind, _, len) = parts(theirs);
+        if kind == Kind::Bcast as u64 {
+            return self.refuse_bcast(adi, theirs, len as usize);
+        }
         self.refuse_turn(adi, plain(theirs));
         while theirs & MORE != 0 {
             let turn = self.next();
@@ -235,6 +241,28 @@ impl Lines {
             self.areas[self.me].publish(turn, refused(self.stamp(turn, plain(theirs))));
             self.compared.set(turn);
         }
+    }
+
+    /// The same of a broadcast of `len` bytes, which may have more turns than there are cells: those of the others tell it too late, so it goes by
+    /// the length.
+    fn refuse_bcast(&self, adi: &Adi, theirs: u64, len: usize) {
+        let shape = Shape::of(len);
+        let CollWay::Tree { part } = self.way_without_memory(Collective::Bcast, &shape) else { return };
+        let turns = len.max(1).div_ceil(part);
+        for at in 0..turns {
+            let turn = self.turn.get() + 1;
+            if turn > self.reached.get() + AHEAD {
+                // What came of an earlier turn counts for those that wait for its data.
+                let _ = self.await_free(adi, turn, turn - AHEAD / 2);
+            }
+            let more = if at + 1 < turns { MORE } else { 0 };
+            self.refuse_turn(adi, plain(theirs) & !MORE | more);
+        }
+    }
+
+    /// The way of such a call, if members read in place no memory of each other.
+    fn way_without_memory(&self, what: Collective, shape: &Shape) -> CollWay {
+        collective(what, &self.members(), shape, &self.selection, InPlace::Rest).way()
     }
 
     /// Whether the others wait for the root in the first turn of such a call, and without its part do not go on to the next one.
@@ -250,7 +278,7 @@ impl Lines {
         let known = KINDS.into_iter().find(|known| *known as u64 == kind).and_then(Kind::collective);
         let way = |what: Collective| {
             let shape = if what.reduces() { Shape::of_vectors(len, true) } else { Shape::of(len) };
-            collective(what, &self.members(), &shape, &self.selection, InPlace::Rest).way()
+            self.way_without_memory(what, &shape)
         };
         known.is_some_and(|what| matches!(way(what), CollWay::Tree { .. }))
     }

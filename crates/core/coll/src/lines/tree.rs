@@ -5,8 +5,8 @@
 //! that goes up and down ends when all members have come.
 //!
 //! - **All turns are taken.** How many an operation takes depends only on its length. A member that finds that another one calls something else,
-//!   or has refused the call, goes on without data, and waits for nobody. It publishes that it dissents, and whoever hears from it does the
-//!   same. At the end each of them looks at all lines for the reason, as in the flat operations.
+//!   or has refused the call, goes on without data, and waits only for neighbours that are many turns behind. It publishes that it dissents,
+//!   and whoever hears from it does the same. At the end each of them looks at all lines for the reason, as in the flat operations.
 //! - **Room.** A payload is read by neighbours in the tree only. So a member that needs the place of an old one waits for them alone, as long as
 //!   nothing but turns along the same tree has used the places since.
 //! - **Parts.** What is longer than a part goes in several. A part goes up while the one before it goes down.
@@ -17,7 +17,8 @@ use crate::copies::{copy, give};
 use crate::ops::Vector;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use tern_adi::Adi;
+use tern_adi::{Adi, Awaited};
+use tern_mcm::DEPTH;
 use tern_policy::collective::{Parts, Tree};
 
 /// The trees of a communicator, one for each root, made when they are first needed.
@@ -224,7 +225,7 @@ impl Climb<'_> {
     /// Whether `rank` agrees about the last turn, and about what was before.
     fn agrees(&self, rank: usize, turn: u64) -> bool {
         let (own, theirs) = (self.lines.own(turn).get(), self.lines.areas[rank].label(turn));
-        own == theirs || theirs & DISSENT == 0 && self.agrees_by_turns(rank, turn)
+        own == theirs || self.agrees_by_turns(rank, turn)
     }
 
     /// The same where the labels differ: the neighbour may wait to learn what the others call, or the two have disagreed before, and have
@@ -232,14 +233,19 @@ impl Climb<'_> {
     #[cold]
     fn agrees_by_turns(&self, rank: usize, turn: u64) -> bool {
         let (own, theirs) = (self.lines.own(turn).get(), self.lines.areas[rank].label(turn));
-        let waits = theirs & 0xf == Kind::Waits as u64;
-        match waits {
-            true => (own ^ theirs) >> HISTORY == 0,
-            false => {
-                let before = if self.alone { turn } else { self.untold() }..turn;
-                is_of_turn(theirs, own) && before.chain([turn]).all(|turn| self.lines.check(rank, turn).is_ok())
-            }
+        if !is_of_turn(theirs, own) {
+            // It has gone on to a later turn with the same cell, as a parent can that waits for nobody. The payload is still there.
+            return true;
         }
+        if theirs & DISSENT != 0 {
+            return false;
+        }
+        if theirs & 0xf == Kind::Waits as u64 {
+            return (own ^ theirs) >> HISTORY == 0;
+        }
+        let before = if self.alone { turn } else { self.untold() }..turn;
+        let agreed = |turn: u64| self.lines.check(rank, turn).err().is_none_or(|wrong| is_forgotten(&wrong));
+        self.lines.check(rank, turn).is_ok() && before.into_iter().all(agreed)
     }
 
     /// The first turn about which nothing has been told yet, as far as labels still say what was in it.
@@ -265,8 +271,16 @@ impl Climb<'_> {
                 area.prefetch_for_writing(turn + AHEAD);
                 area.publish_with(turn, label, len, |out| write(self, out));
             }
-            Some(_) => area.publish(turn, label | DISSENT),
+            Some(_) => {
+                // The label of a turn stays until the neighbours have seen it.
+                let seen = turn.saturating_sub(DEPTH / 2);
+                if seen > lines.reached.get() {
+                    self.await_neighbours(seen);
+                }
+                area.publish(turn, label | DISSENT);
+            }
         }
+        self.ring();
     }
 
     /// Waits until nobody reads what lies where `len` bytes are about to be published in `turn`.
@@ -289,8 +303,23 @@ impl Climb<'_> {
     }
 
     fn await_neighbours(&self, turn: u64) {
-        let all = || self.branch.children.iter().chain(&self.branch.parent);
-        self.lines.wait(self.adi, || all().all(|&rank| self.lines.areas[rank].reached(turn)));
+        let all: Vec<usize> = self.branch.children.iter().chain(&self.branch.parent).copied().collect();
+        self.await_members(&all, turn);
+    }
+
+    /// Waits until these have reached `turn`.
+    fn await_members(&self, who: &[usize], turn: u64) {
+        let Climb { lines, adi, .. } = *self;
+        let missing = || who.iter().copied().filter(|&rank| !lines.areas[rank].reached(turn));
+        let mut done = || missing().next().is_none();
+        if done() {
+            return;
+        }
+        let (mcm, procs) = (adi.mcm(), || missing().map(|rank| lines.procs[rank]));
+        if !mcm.pass_on(&mut done, |core| procs().any(|proc| mcm.is_on(proc, core))) {
+            let awaited = || Awaited::Members { context: lines.context, procs: procs().collect() };
+            adi.wait_until_telling(&mut done, &awaited);
+        }
     }
 
     /// A turn on the way up: waits for the children, and publishes `len` bytes that `write` fills from what they have published. Gives
@@ -298,16 +327,15 @@ impl Climb<'_> {
     fn up(&mut self, label: u64, len: usize, write: impl FnOnce(&Self, &mut [u8])) -> u64 {
         let turn = self.await_children(label);
         self.publish(turn, len, write);
-        self.ring_parent();
         turn
     }
 
     /// Takes the next turn as the children have, but does not publish it yet.
     fn await_children(&mut self, label: u64) -> u64 {
         let turn = self.next(label);
-        let (lines, branch) = (self.lines, self.branch.clone());
+        let branch = self.branch.clone();
         if self.dissenter.is_none() {
-            lines.wait(self.adi, || branch.children.iter().all(|&child| lines.areas[child].reached(turn)));
+            self.await_members(&branch.children, turn);
             branch.children.iter().for_each(|&child| self.look_at(child, turn));
         }
         turn
@@ -317,25 +345,20 @@ impl Climb<'_> {
     /// them for their children.
     fn down(&mut self, label: u64, len: usize, fill: impl FnOnce(&mut [u8]), take: impl FnOnce(&[u8])) {
         let turn = self.next(label);
-        let (lines, branch) = (self.lines, self.branch.clone());
-        let Some(parent) = branch.parent else {
-            self.publish(turn, len, |_, out| fill(out));
-            return self.ring_children();
-        };
+        let branch = self.branch.clone();
+        let Some(parent) = branch.parent else { return self.publish(turn, len, |_, out| fill(out)) };
         let is_leaf = branch.children.is_empty();
         if is_leaf {
             // Who has nobody below need not wait: a root that has refused an earlier call sees that this one is made.
             self.publish(turn, 0, |_, _| ());
-            self.ring_root();
         }
         if self.dissenter.is_none() {
-            lines.wait(self.adi, || lines.areas[parent].reached(turn));
+            self.await_members(&[parent], turn);
             self.look_at(parent, turn);
         }
         if !is_leaf {
             // SAFETY: both hold as many bytes, of different processes.
             self.publish(turn, len, |climb, out| unsafe { give(climb.payload(parent, len).as_ptr(), out, true) });
-            self.ring_children();
         }
         if self.dissenter.is_none() {
             take(self.payload(parent, len));
@@ -370,7 +393,6 @@ impl Climb<'_> {
         } else {
             self.publish(turn, vector.bytes, |climb, to| combine(climb, to.as_mut_ptr()));
         }
-        self.ring_parent();
         turn
     }
 
@@ -382,24 +404,12 @@ impl Climb<'_> {
         self.down(label, len, told, |bytes| unsafe { copy(bytes.as_ptr(), out, len) });
     }
 
-    fn ring_parent(&self) {
-        let mcm = self.adi.mcm();
-        if let Some(parent) = self.branch.parent.filter(|_| mcm.anyone_sleeps()) {
-            mcm.ring(self.lines.procs[parent]);
-        }
-    }
-
-    fn ring_root(&self) {
+    /// Wakes the neighbours that sleep; and the root, which may wait to learn what the others call.
+    fn ring(&self) {
         let mcm = self.adi.mcm();
         if mcm.anyone_sleeps() {
-            mcm.ring(self.lines.procs[self.trees.run.root.get()]);
-        }
-    }
-
-    fn ring_children(&self) {
-        let mcm = self.adi.mcm();
-        if mcm.anyone_sleeps() {
-            self.branch.children.iter().for_each(|&child| mcm.ring(self.lines.procs[child]));
+            let neighbours = self.branch.children.iter().chain(&self.branch.parent);
+            neighbours.chain([&self.trees.run.root.get()]).for_each(|&rank| mcm.ring(self.lines.procs[rank]));
         }
     }
 
@@ -416,7 +426,12 @@ impl Climb<'_> {
     fn end_reduction(self, root: Option<usize>) -> Done {
         match root == Some(self.lines.me) {
             true => self.end(),
-            false => self.earlier,
+            false => {
+                if self.dissenter.is_some() {
+                    self.lines.compared.set(self.lines.turn.get());
+                }
+                self.earlier
+            }
         }
     }
 
@@ -437,8 +452,12 @@ impl Climb<'_> {
         let wrong = |turn: u64| there(turn).filter_map(move |rank| lines.check(rank, turn).err());
         let own =
             (self.before + 1..=lines.turn.get()).flat_map(wrong).find(|wrong| !matches!(wrong, Mismatch::Lost { .. }));
-        let ignored = |wrong: &Mismatch| matches!(wrong, Mismatch::Lost { .. } | Mismatch::Refused { .. });
-        let before = || (self.untold()..=self.before).flat_map(wrong).find(|wrong| !ignored(wrong));
+        let before = || (self.untold()..=self.before).flat_map(wrong).find(|wrong| !is_forgotten(wrong));
         Err(own.or_else(before).unwrap_or(Mismatch::Operation { rank: neighbour }))
     }
+}
+
+/// What became of an earlier operation is for those alone that waited for its data.
+fn is_forgotten(wrong: &Mismatch) -> bool {
+    matches!(wrong, Mismatch::Lost { .. } | Mismatch::Refused { .. })
 }
