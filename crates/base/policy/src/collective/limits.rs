@@ -44,7 +44,7 @@ const REGION_BCAST: usize = 32 << 10;
 /// Shortest block of a gather or a scatter for which it does so.
 const REGION_BLOCK: usize = 16 << 10;
 
-/// Bytes that go along a tree at a time: while one part goes up or down, the next one follows it, and members find room for four.
+/// Bytes that go along a tree at a time: while one part goes up or down, the next one follows it, and a member's two buffers of 32 KiB have room for eight.
 const TREE_PART: usize = 8 << 10;
 
 /// Longest data that goes in two levels: for the rest the copies inside the nodes cost more than the messages that they save.
