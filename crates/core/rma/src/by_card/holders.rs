@@ -23,7 +23,9 @@ const ALL: u8 = 2;
 pub(super) struct Lookup {
     pub begun: Instant,
     looked: Instant,
-    /// Of which member the lock is; none: of all.
+    /// The member whose lock is asked for; none: all of them.
+    asked: Option<u32>,
+    /// Of which member the lock is that is waited for, as far as that is known.
     rank: Option<u32>,
     found: Found,
     /// By rank.
@@ -32,8 +34,8 @@ pub(super) struct Lookup {
 
 impl Lookup {
     pub fn new(rank: u32, kind: Kind) -> Lookup {
-        let (begun, rank) = (Instant::now(), (kind != Kind::All).then_some(rank));
-        Lookup { begun, looked: begun, rank, found: Found::Awaited, holders: Vec::new() }
+        let (begun, asked) = (Instant::now(), (kind != Kind::All).then_some(rank));
+        Lookup { begun, looked: begun, asked, rank: asked, found: Found::Awaited, holders: Vec::new() }
     }
 
     /// Another attempt has found that. True where the words do not say all, and it is time to look for that.
@@ -77,15 +79,17 @@ impl Window {
     pub(super) fn tell_by_card(&self, lookup: &mut Lookup, found: Found) -> Result<(), Error> {
         if lookup.finds(found) {
             lookup.holders = match found {
-                Found::SomeOwner => {
-                    let one = self.some_owner(lookup)?;
+                // Where one member is asked for, others that want to have some member alone are passing by.
+                Found::SomeOwner if lookup.asked.is_none() => {
+                    let one = self.some_owner(lookup);
                     lookup.rank = one.map(|(rank, _)| rank);
                     Vec::from_iter(one.map(|(_, holder)| holder))
                 }
                 // Whoever shares the lock of all shares that of each member too.
                 _ => {
+                    lookup.rank = lookup.asked;
                     let mut holders = self.sharing(lookup, 0, ALL)?;
-                    if let Some(rank) = lookup.rank {
+                    if let Some(rank) = lookup.asked {
                         holders.extend(self.sharing(lookup, rank, ONE)?);
                     }
                     holders.sort_unstable();
@@ -109,15 +113,13 @@ impl Window {
     }
 
     /// A member that somebody has alone, and who that is.
-    fn some_owner(&self, lookup: &Lookup) -> Result<Option<(u32, u32)>, Error> {
-        for rank in 0..self.peers.size() {
+    fn some_owner(&self, lookup: &Lookup) -> Option<(u32, u32)> {
+        (0..self.peers.size()).find_map(|rank| {
             let mut word = [0u8; 8];
-            self.read_notes(lookup, rank, self.card().word(rank, Which::Lock), &mut word)?;
-            if let Some(holder) = owner(u64::from_ne_bytes(word)) {
-                return Ok(Some((rank, holder)));
-            }
-        }
-        Ok(None)
+            // A member that is lost tells nothing, and the lock of all does not need it.
+            self.read_notes(lookup, rank, self.card().word(rank, Which::Lock), &mut word).ok()?;
+            owner(u64::from_ne_bytes(word)).map(|holder| (rank, holder))
+        })
     }
 
     /// The members that have noted at `rank` that they share a lock.
