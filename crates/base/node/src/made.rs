@@ -105,10 +105,11 @@ impl Made {
         threads
     }
 
-    /// Writes the machine into that folder, which may be there.
+    /// Writes the machine into that folder, which may be there if it is empty.
     ///
-    /// Errors: of the file system.
+    /// Errors: of the file system; the folder holds something.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
+        is_empty(folder)?;
         let write = |path: String, text: &str| put(&folder.join(path), text);
         let threads = self.threads();
         let of = |part: &dyn Fn(&Thread) -> bool| -> String {
@@ -155,6 +156,14 @@ impl Made {
     }
 }
 
+/// What another machine had there would be taken for a part of this one.
+fn is_empty(folder: &Path) -> io::Result<()> {
+    match std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        true => Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder is not empty")),
+        false => Ok(()),
+    }
+}
+
 fn put(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
@@ -164,8 +173,9 @@ fn put(file: &Path, text: &str) -> io::Result<()> {
 
 /// Copies what Tern reads of this machine into that folder, for TERN_TOPOLOGY on another one.
 ///
-/// Errors: of the file system, where the copy is written. What cannot be read is left out.
+/// Errors: of the file system, where the copy is written; the folder holds something. What cannot be read is left out.
 pub fn save(folder: &Path) -> io::Result<()> {
+    is_empty(folder)?;
     let system = shown::system();
     let copy = |path: &str| match std::fs::read_to_string(system.join(path)) {
         Ok(text) => put(&folder.join(path), text.trim_end()),

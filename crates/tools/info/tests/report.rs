@@ -49,6 +49,8 @@ fn a_machine_is_made_up_copied_and_shown() {
     assert!(of(&made, "3,35").contains("there threads 3,35"));
     assert_eq!(text(&info(&["--save-topology", &copy], &[("TERN_TOPOLOGY", &made)])), "");
     assert_eq!(of(&copy, "").replace(&copy, &made), shown);
+    let again = info(&["--make-topology", "1x1x1x2x1", &made], &[]);
+    assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("not empty"));
     let wrong = info(&["--make-topology", "2x2", &made], &[]);
     assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("five numbers"), "{wrong:?}");
     std::fs::remove_dir_all(&folder).expect("removed");
