@@ -125,8 +125,8 @@ LINES
 
 start 300ms 3 lock_all
 expect 'a lock of all ranks, of which one is taken' << 'LINES'
-ranks* 1\(, 2\)*: in MPI_Win_lock_all for .*: waits for the lock of rank 2 of the window counters, which rank 0 has alone$
-ranks* \(1, \)*2: in MPI_Win_lock_all for .*: waits for the lock of rank 2 of the window counters, which rank 0 has alone$
+ranks* 0\(, 1\)*: in MPI_Win_lock_all for .*: waits for the lock of rank 0 of the window counters, which rank 2 has alone$
+ranks* \(0, \)*1: in MPI_Win_lock_all for .*: waits for the lock of rank 0 of the window counters, which rank 2 has alone$
 LINES
 
 # Between nodes, where a lock is a word that the network card changes, or is granted by its owner. Who has it may compute.
@@ -163,8 +163,8 @@ LINES
 
     start 300ms 3 lock_all --nodes 3 "$@"
     expect "a lock of all ranks, of which one who computes has one, $network" << 'LINES'
-rank 0: not in MPI for [0-9.]* s, last in MPI_Barrier$
-: in MPI_Win_lock_all for .*: waits for the lock of rank 2 of the window counters, which rank 0 has alone$
+rank 2: not in MPI for [0-9.]* s, last in MPI_Barrier$
+: in MPI_Win_lock_all for .*: waits for the lock of rank 0 of the window counters, which rank 2 has alone$
 LINES
 
     # The attempts of one wait are one wait. Each of the two that wait tells it, unless the other one has asked it before.

@@ -125,14 +125,15 @@ static void shared(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Rank 0 has the memory of the last rank alone, and computes; all others want that of all. */
+/* The last rank has the memory of rank 0 alone, and computes; all others want that of all. Rank 0 grants its own lock, so it is one of those that
+ * wait inside MPI. */
 static void lock_all(void)
 {
     MPI_Win win = counters();
-    if (rank == 0)
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, size - 1, 0, win);
+    if (rank == size - 1)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0)
+    if (rank == size - 1)
         pause();
     MPI_Win_lock_all(0, win);
 }
