@@ -7,6 +7,7 @@
 //!
 //! ```text
 //!  blocking call ──► fast, dense ─┬─► lines           short data, one node: all publish, all read
+//!                        │        ├─► lines::tree     the same along a tree, for members of a large node
 //!                        │        ├─► lines::region   the root declares its memory, the others copy
 //!                        │ None   ├─► lines::shared   all read from all, where the data lies
 //!                        ▼        └─► hierarchical    several nodes: lines inside, messages among leaders

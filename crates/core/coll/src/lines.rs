@@ -334,13 +334,19 @@ impl Lines {
     }
 
     #[inline]
-    fn wait(&self, adi: &Adi, mut done: impl FnMut() -> bool) {
+    fn wait(&self, adi: &Adi, done: impl FnMut() -> bool) {
+        self.wait_for(adi, done, || self.missing());
+    }
+
+    /// The same for `missing`: those that have not come.
+    #[inline]
+    fn wait_for<P: Iterator<Item = Proc>>(&self, adi: &Adi, mut done: impl FnMut() -> bool, missing: impl Fn() -> P) {
         if done() {
             return;
         }
         let mcm = adi.mcm();
-        if !mcm.pass_on(&mut done, |core| self.missing().any(|proc| mcm.is_on(proc, core))) {
-            let awaited = || Awaited::Members { context: self.context, procs: self.missing().collect() };
+        if !mcm.pass_on(&mut done, |core| missing().any(|proc| mcm.is_on(proc, core))) {
+            let awaited = || Awaited::Members { context: self.context, procs: missing().collect() };
             adi.wait_until_telling(&mut done, &awaited);
         }
     }

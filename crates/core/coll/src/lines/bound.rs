@@ -5,7 +5,10 @@ use crate::group::Group;
 use tern_adi::{Adi, Awaited, Proc};
 use tern_mcm::Bound;
 use tern_node::Locality;
-use tern_policy::collective::{Parts, Selection, TREE_FROM, grows};
+use tern_policy::collective::{ANYWHERE, Parts, Selection, TREE_FROM, grows};
+
+// What is not bound is told alike by the machine and by the policy.
+const _: () = assert!(Locality::ANYWHERE == ANYWHERE);
 
 /// Whether so many members of a node look for a tree.
 fn may_grow(members: usize, selection: &Selection) -> bool {

@@ -17,7 +17,7 @@ use crate::copies::{copy, give};
 use crate::ops::Vector;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use tern_adi::{Adi, Awaited};
+use tern_adi::Adi;
 use tern_mcm::DEPTH;
 use tern_policy::collective::{Parts, Tree};
 
@@ -218,7 +218,8 @@ impl Climb<'_> {
 
     /// What `rank` has published in the last turn, which it has reached, and in which it has agreed.
     fn payload(&self, rank: usize, len: usize) -> &[u8] {
-        // SAFETY: reached, with as many bytes, since the labels are equal; this process publishes nothing meanwhile.
+        // SAFETY: reached, with as many bytes, since the labels were equal in that turn; the payload stays until this process has published
+        // the turn behind it, which it does not do meanwhile.
         unsafe { self.lines.payload(rank, self.lines.turn.get(), len) }
     }
 
@@ -309,17 +310,9 @@ impl Climb<'_> {
 
     /// Waits until these have reached `turn`.
     fn await_members(&self, who: &[usize], turn: u64) {
-        let Climb { lines, adi, .. } = *self;
-        let missing = || who.iter().copied().filter(|&rank| !lines.areas[rank].reached(turn));
-        let mut done = || missing().next().is_none();
-        if done() {
-            return;
-        }
-        let (mcm, procs) = (adi.mcm(), || missing().map(|rank| lines.procs[rank]));
-        if !mcm.pass_on(&mut done, |core| procs().any(|proc| mcm.is_on(proc, core))) {
-            let awaited = || Awaited::Members { context: lines.context, procs: procs().collect() };
-            adi.wait_until_telling(&mut done, &awaited);
-        }
+        let lines = self.lines;
+        let missing = || who.iter().filter(|&&rank| !lines.areas[rank].reached(turn));
+        lines.wait_for(self.adi, || missing().next().is_none(), || missing().map(|&rank| lines.procs[rank]));
     }
 
     /// A turn on the way up: waits for the children, and publishes `len` bytes that `write` fills from what they have published. Gives
