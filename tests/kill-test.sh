@@ -185,7 +185,7 @@ export TERN_COLL=bcast=region,gather=region,scatter=region
 kill_rank 4 regions 0 KILL 137
 kill_rank 4 regions 2 KILL 137
 unset TERN_COLL
-export TERN_POLICY=-copies,-mirror
+export TERN_POLICY=-copies
 kill_rank 2 irregular 1 KILL 137
 kill_rank 4 irregular 0 KILL 137
 unset TERN_POLICY

@@ -1,7 +1,7 @@
 // ranks: 2 4
 // nodes: 1
 // timeout: 120
-// mpiexec: -x TERN_POLICY=-copies,-mirror
+// mpiexec: -x TERN_POLICY=-copies
 // Long messages of irregular datatypes with long blocks, from all kinds of memory to all kinds of memory, by every way to send and to receive. They
 // go by regions of segments wherever one copy is possible, which the counters show.
 #include "counter.h"

@@ -1,6 +1,6 @@
 // ranks: 2 4
 // timeout: 60
-// mpiexec: -x TERN_POLICY=-copies,-mirror
+// mpiexec: -x TERN_POLICY=-copies
 // Reading another process's memory is allowed at first, and is refused in the middle of the job, at one rank of each pair, while messages of irregular
 // datatypes go by regions of segments: those that were asked for go in packets, and no message is lost or wrong.
 #include "check.h"

@@ -290,26 +290,18 @@ counters! {
         FILE_APART = "file_apart": Counter, "calls", Tuner;
     }
     in "policy" {
-        /// Receives that stayed unpublished since the program waits for such at once.
-        POLICY_AT_ONCE = "policy_at_once": Counter, "receives", Tuner;
-        /// Times that a message was taken for one of an exchange.
-        POLICY_EXCHANGE = "policy_exchange": Counter, "times", Tuner;
-        /// Receives whose message was not looked for when they started, since sends follow.
-        POLICY_LOOK_AHEAD = "policy_look_ahead": Counter, "receives", Tuner;
-        /// Times that the way of a message was not the one presumed to be better, in a trial or after it.
+        /// Times that a receive stayed unpublished or was not looked at, or a message was one of an exchange, by what the program did before.
+        POLICY_HABITS = "policy_habits": Counter, "times", Tuner;
+        /// Times that the way of a message was not the one presumed to be better: in a trial, after it, or as its receiver sends.
         POLICY_COPIES = "policy_copies": Counter, "times", Tuner;
         /// Messages that were offered as regions of segments, or copied out of other memory into irregular blocks.
         POLICY_SEGMENTS = "policy_segments": Counter, "messages", Tuner;
-        /// Times that the way of a message was that by which the last one of its receiver came.
-        POLICY_MIRROR = "policy_mirror": Counter, "times", Tuner;
         /// Times that a receiver was looked for longer, or not looked at, since it was ready or waited the last times.
         POLICY_EXPECT_READY = "policy_expect_ready": Counter, "times", Tuner;
         /// Calls that lent their buffers although they wait until these are free.
         POLICY_LEND = "policy_lend": Counter, "calls", Tuner;
         /// Long copies that were made by streaming stores.
         POLICY_STORES = "policy_stores": Counter, "copies", Tuner;
-        /// Messages that went by the mechanism that was not predicted to be the cheaper one, in a trial or after it.
-        POLICY_CONTEST = "policy_contest": Counter, "messages", Tuner;
         /// First packets after an answer whose cache lines were passed on to the cache that their receiver shares.
         POLICY_DEMOTE = "policy_demote": Counter, "packets", Tuner;
         /// Collectives that went in lines or messages although all could have read each other's memory where it lies.

@@ -1,4 +1,4 @@
-//! One copy or packets, tried on the program's own messages: the rules `copies` and `mirror`.
+//! One copy or packets, tried on the program's own messages: the rule `copies`.
 //!
 //! Packets are copied twice, the kernel copies once and takes its time to begin: which of the two is sooner depends on the machine, and on
 //! where in which cache the program has its data. So both are tried on the program's own messages. What counts is how soon the
@@ -93,7 +93,7 @@ pub struct Turn {
     pub copied: Copied,
     /// One copy is the way; else packets are.
     pub one_copy: bool,
-    /// It goes as the peer sends: the rule `mirror`. Else by a trial of this process's own.
+    /// It goes as the peer sends, which is the one of the two that tries. Else by a trial of this process's own.
     pub mirrored: bool,
     ticket: Option<Ticket>,
 }
@@ -114,7 +114,7 @@ impl Copies {
     pub fn turn(&mut self, message: &Message, now: impl FnOnce() -> u64) -> Turn {
         let presumed = message.presumed();
         if let (Along::Call | Along::Exchange | Along::Left, Some(way)) = (message.along, message.shown)
-            && rules::MIRROR.applies()
+            && rules::COPIES.applies()
         {
             return Turn { mirrored: true, ..Turn::untried(message.copied, way == Way::Once) };
         }

@@ -113,13 +113,13 @@ impl Habits {
     /// The program most likely sends to those from which it receives, and then waits at once for all of that.
     #[inline]
     pub fn exchanges(&self) -> bool {
-        self.at_once.holds() && self.sends_as_well() && rules::EXCHANGE.applies()
+        self.at_once.holds() && self.sends_as_well() && rules::HABITS.applies()
     }
 
     /// It most likely does the same, but computes before it waits.
     #[inline]
     pub fn exchanges_and_computes(&self) -> bool {
-        self.computed.holds() && self.sends_as_well() && rules::EXCHANGE.applies()
+        self.computed.holds() && self.sends_as_well() && rules::HABITS.applies()
     }
 
     /// Receives are posted, or about to be, in a round in which the program most likely sends as well.

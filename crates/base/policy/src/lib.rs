@@ -31,7 +31,7 @@
 //! let mut waits = Streak::of(4);
 //! (0..4).for_each(|_| waits.note(true));
 //! // The default is to publish.
-//! let publishes = !(waits.holds() && rules::AT_ONCE.applies());
+//! let publishes = !(waits.holds() && rules::HABITS.applies());
 //! assert!(!publishes);
 //! ```
 //!

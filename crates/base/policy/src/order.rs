@@ -17,7 +17,7 @@ impl Order {
     #[inline]
     pub fn receive(&mut self) -> bool {
         self.sent = false;
-        !(self.ends_with_sends && rules::LOOK_AHEAD.applies())
+        !(self.ends_with_sends && rules::HABITS.applies())
     }
 
     /// A message is sent.

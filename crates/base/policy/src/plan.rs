@@ -95,7 +95,7 @@ pub enum Reason {
     Computes,
     /// Both ways were tried on the program's own messages: the rule `copies`.
     Tried,
-    /// The peer has tried both ways, and sends so: the rule `mirror`.
+    /// The peer has tried both ways, and sends so: the rule `copies`.
     Mirrored,
     /// A region of segments has proved quicker: the rule `segments`.
     Segments,
@@ -129,13 +129,13 @@ impl Reason {
             Reason::Published => ("its receive was published", Maker::Costs(mechanism)),
             Reason::Computes => ("the program computes meanwhile", Maker::Default),
             Reason::Tried => ("it has proved quicker in this program", Maker::Rule(&rules::COPIES)),
-            Reason::Mirrored => ("its receiver sends so to this process", Maker::Rule(&rules::MIRROR)),
+            Reason::Mirrored => ("its receiver sends so to this process", Maker::Rule(&rules::COPIES)),
             Reason::Segments => {
                 ("a region of segments has proved quicker in this program", Maker::Rule(&rules::SEGMENTS))
             }
             Reason::Ready => ("its receiver was seen to wait for it", Maker::Default),
             Reason::Predicted => ("its receiver most likely waits for it", Maker::Rule(&rules::EXPECT_READY)),
-            Reason::Exchange => ("both processes send and then wait", Maker::Rule(&rules::EXCHANGE)),
+            Reason::Exchange => ("both processes send and then wait", Maker::Rule(&rules::HABITS)),
             Reason::Call => ("its call waits for several messages", Maker::Default),
             Reason::Waiting => ("its receiver waits and takes packets as they come", Maker::Default),
             Reason::Unmatched => ("no receive was published, and it is short enough to go at once", Maker::Default),

@@ -83,10 +83,10 @@ impl RecvPlan {
         match self {
             RecvPlan::Publish => Why::new("its sender can fill it while the program computes", Maker::Default),
             RecvPlan::Await if facts.is_short() && facts.exchanges => {
-                Why::new("both processes send and then wait", Maker::Rule(&rules::EXCHANGE))
+                Why::new("both processes send and then wait", Maker::Rule(&rules::HABITS))
             }
             RecvPlan::Await if facts.at_once => {
-                Why::new("the program waits for it at once", Maker::Rule(&rules::AT_ONCE))
+                Why::new("the program waits for it at once", Maker::Rule(&rules::HABITS))
             }
             RecvPlan::Await => Why::new("its call waits for it, and packets are as soon there", packets),
             RecvPlan::Fetch => Why::new("its call waits for nothing else", Maker::Costs("one copy by the receiver")),
@@ -212,7 +212,7 @@ fn is_better_left(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<bool> {
     if facts.is_short() && facts.exchanges {
         return Ok(true);
     }
-    Ok(facts.at_once && suits_waiting(facts, known)? && rules::AT_ONCE.applies())
+    Ok(facts.at_once && suits_waiting(facts, known)? && rules::HABITS.applies())
 }
 
 /// Whether a receive that the program waits for at once is as well off unpublished.

@@ -84,19 +84,13 @@ macro_rules! rules {
 }
 
 rules! {
-    AT_ONCE = AtOnce, "at-once", POLICY_AT_ONCE, "adi: receives":
-        "A receive that the program waits for at once stays unpublished: its message comes in packets while it waits.";
-    EXCHANGE = Exchange, "exchange", POLICY_EXCHANGE, "adi: sends and receives":
-        "Where both processes send and then wait, each copies its own messages: such receives stay unpublished.";
-    LOOK_AHEAD = LookAhead, "look-ahead", POLICY_LOOK_AHEAD, "adi: receives":
-        "A receive that sends follow is started without a look for its message, which would hold these sends up.";
-    COPIES = Copies, "copies", POLICY_COPIES, "adi: sends":
-        "Where one copy and packets cost about as much, both are tried on the program's own messages.";
+    HABITS = Habits, "habits", POLICY_HABITS, "policy: habit, order":
+        "What the program did between its last receives and its wait for them says whether the next ones are published, and looked for at once.";
+    COPIES = Copies, "copies", POLICY_COPIES, "policy: copies, transfer::chooser":
+        "Where one copy and packets cost about as much, both are tried on the program's own messages; of two processes that exchange, one tries.";
     SEGMENTS = Segments, "segments", POLICY_SEGMENTS, "adi: sends; rendezvous",
         from "KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework (2013)":
         "A long message of an irregular datatype with long blocks is a region of segments, which its receiver copies out of, where that has proved quicker.";
-    MIRROR = Mirror, "mirror", POLICY_MIRROR, "adi: sends":
-        "Of two processes that exchange messages the higher one sends as the lower one does, so that only one of them tries.";
     EXPECT_READY = ExpectReady, "expect-ready", POLICY_EXPECT_READY, "adi: sends; shm: direct::deliver":
         "A sender expects of a receiver what that did the last times: it looks a while for one about to be ready, and not at all for one that always is.";
     LEND = Lend, "lend", POLICY_LEND, "adi: sends",
@@ -104,8 +98,6 @@ rules! {
         "A call that waits until its buffer is free lends it to the network where that has proved quicker than a copy.";
     STORES = Stores, "stores", POLICY_STORES, "adi: packets; shm: direct copies; rma: accesses to mapped memory":
         "A long copy is made by streaming stores where these have proved quicker: the memory is in no cache and not used soon.";
-    CONTEST = Contest, "contest", POLICY_CONTEST, "policy: transfer::chooser":
-        "Where the costs of packets and of the kernel's copy are close, both are tried on the program's own messages.";
     DEMOTE = Demote, "demote", POLICY_DEMOTE, "shm: rings":
         "The cache lines of a packet are passed on to the cache that its receiver shares (CLDEMOTE) where that has proved quicker.";
     READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "coll: control lines":

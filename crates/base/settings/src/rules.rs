@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn named_rules_are_off_and_others_on() {
         let off = parse("-copies, -Expect-Ready").unwrap();
-        assert!(off.has(PolicyRule::Copies) && off.has(PolicyRule::ExpectReady) && !off.has(PolicyRule::Mirror));
+        assert!(off.has(PolicyRule::Copies) && off.has(PolicyRule::ExpectReady) && !off.has(PolicyRule::Habits));
         assert_eq!(parse(""), Ok(OffRules::default()));
         let all = parse("-all").unwrap();
         assert!((0..PolicyRule::words().len()).all(|rule| all.0 >> rule & 1 == 1));
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn what_is_no_rule_is_refused_with_the_list() {
         let why = parse("-copies,-copy").unwrap_err();
-        assert!(why.starts_with("names copy, ") && why.contains("at-once, ") && why.ends_with(", all"), "{why}");
+        assert!(why.starts_with("names copy, ") && why.contains("habits, ") && why.ends_with(", all"), "{why}");
         let why = parse("copies").unwrap_err();
         assert!(why.contains("- in front"), "{why}");
     }

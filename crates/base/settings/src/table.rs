@@ -166,16 +166,12 @@ choice! {
 choice! {
     /// A rule of the policy, by which Tern decides how bytes go. `tern-policy` says what each of them does.
     pub enum PolicyRule {
-        AtOnce = "at-once",
-        Exchange = "exchange",
-        LookAhead = "look-ahead",
+        Habits = "habits",
         Copies = "copies",
         Segments = "segments",
-        Mirror = "mirror",
         ExpectReady = "expect-ready",
         Lend = "lend",
         Stores = "stores",
-        Contest = "contest",
         Demote = "demote",
         ReadInPlace = "read-in-place",
         Spread = "spread",

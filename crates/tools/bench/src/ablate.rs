@@ -221,15 +221,15 @@ mod tests {
     #[test]
     fn rules_are_chosen_by_name() {
         let chosen = |names: &[&str]| looked_at(&names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
-        assert_eq!(chosen(&["copies", "mirror"]).unwrap().len(), 2);
+        assert_eq!(chosen(&["copies", "stores"]).unwrap().len(), 2);
         assert!(chosen(&["rings"]).is_err_and(|error| error.contains("rings") && error.contains("copies")));
-        let named = jobs(&chosen(&["mirror"]).unwrap(), true);
-        assert!(named.iter().all(|job| job.lines == ["mirror", "tern", "tern-again"]), "{:?}", named[0].lines);
+        let named = jobs(&chosen(&["stores"]).unwrap(), true);
+        assert!(named.iter().all(|job| job.lines == ["stores", "tern", "tern-again"]), "{:?}", named[0].lines);
     }
 
     #[test]
     fn counts_of_rules_are_read_from_the_statistics() {
-        let text = "sent_eager [messages]   7   3   4\npolicy_look_ahead [receives]   12   5   7\npolicy_x\n";
-        assert_eq!(counts(text), BTreeMap::from([("look-ahead".to_string(), 12)]));
+        let text = "sent_eager [messages]   7   3   4\npolicy_expect_ready [times]   12   5   7\npolicy_x\n";
+        assert_eq!(counts(text), BTreeMap::from([("expect-ready".to_string(), 12)]));
     }
 }

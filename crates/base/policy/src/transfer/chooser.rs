@@ -98,7 +98,7 @@ impl Chooser {
         let transfer = choice.transfer;
         if self.asked == Mechanism::Auto
             && !self.single_copy.is_asked
-            && rules::CONTEST.is_on()
+            && rules::COPIES.is_on()
             && let Some(rival) = choice.rival(situation)
         {
             let contest = match transfer.by() {
@@ -122,7 +122,7 @@ impl Chooser {
         let cell = crate::coordinator::Cell::of(size as usize);
         let way = contests.rounds.way(at, cell, now, || Trial::presuming(presumed));
         if way != presumed {
-            rules::CONTEST.count_one();
+            rules::COPIES.count_one();
         }
         ways[way]
     }

@@ -214,7 +214,7 @@ mod tests {
         };
         assert_eq!(Sitting::parse(&sitting.value()), Ok(sitting.clone()));
         assert_eq!(sitting.acted(ON, "pingpong", 8, "copies"), Some(7));
-        assert_eq!(sitting.acted(ON, "pingpong", 8, "mirror"), Some(0));
+        assert_eq!(sitting.acted(ON, "pingpong", 8, "stores"), Some(0));
         assert_eq!(sitting.acted(ON, "pingpong", 64, "copies"), None);
         assert!(Sitting::parse(&json!({"figures": []})).is_err());
         let mut lacking = sitting.value();

@@ -59,14 +59,12 @@ const fn subject(rule: &'static str, acts: &'static [Where], cannot: &'static [W
     Subject { rule, acts, cannot, why, needs: Need::Nothing, private: false }
 }
 
-const UNPUBLISHED: &str = "no receive of less than 8 KiB is published";
 const STREAMS: &[&str] = &["stream", "stream_written", "overlap_recv", "pingpong_persistent"];
 const EXCHANGES: &[&str] = &["halo", "halo_written", "overlap_both", "overlap_both_written"];
-const COPIED: &[&str] = &["pingpong", "pingpong_written", "sendrecv_written", "halo_written", "stream_written"];
+const COPIED: &[&str] = &["pingpong", "pingpong_off", "pingpong_written", "stream", "stream_written"];
 const BOTH_WAYS: &[&str] = &["sendrecv_written", "sendrecv_off", "halo_written", "overlap_both_written"];
 const PINGPONGS: &[&str] = &["pingpong", "pingpong_alloc", "pingpong_written"];
 const STORED: &[&str] = &["pingpong", "pingpong_off", "sendrecv_off", "put_stream"];
-const CONTESTED: &[&str] = &["pingpong", "pingpong_off", "stream"];
 const WAITED: &[&str] = &["pingpong_persistent", "overlap_recv", "overlap_both"];
 const PROMOTED: &[&str] = &["pingpong", "stream", "halo", "overlap_recv"];
 const READ: &[&str] = &["allgather", "alltoall", "allreduce", "allgather_written", "alltoall_written"];
@@ -74,26 +72,23 @@ const ASKED: &[&str] = &["put_create", "get_create", "get_computing_create"];
 
 /// Rules that benchmarks of one machine show.
 pub const SUBJECTS: &[Subject] = &[
-    subject("at-once", &[of(STREAMS, MIDDLE)], &[of(STREAMS, SHORT)], UNPUBLISHED),
-    subject("exchange", &[of(EXCHANGES, PUBLISHED)], &[of(EXCHANGES, SHORT)], UNPUBLISHED),
     subject(
-        "look-ahead",
-        &[of(&["halo", "overlap_both"], ALL)],
-        &[of(&["pingpong", "rate"], ALL)],
-        "no receive is started there that sends follow",
+        "habits",
+        &[of(STREAMS, MIDDLE), of(EXCHANGES, ALL)],
+        &[of(&["pingpong", "rate"], ALL), of(&["stream", "stream_written"], SHORT)],
+        "a blocking call has no habit, and no receive of less than 8 KiB is published",
     ),
-    subject("copies", &[of(COPIED, PUBLISHED)], &[of(COPIED, SHORT)], "messages of less than 8 KiB go in packets"),
+    subject(
+        "copies",
+        &[of(COPIED, PUBLISHED), of(BOTH_WAYS, PUBLISHED)],
+        &[of(COPIED, SHORT), of(BOTH_WAYS, SHORT)],
+        "messages of less than 8 KiB go in packets",
+    ),
     subject(
         "segments",
         &[of(&["irregular", "irregular_stream"], 64 << 10..=u64::MAX)],
         &[of(&["pingpong"], ALL)],
         "messages in one piece have no segments",
-    ),
-    subject(
-        "mirror",
-        &[of(BOTH_WAYS, PUBLISHED)],
-        &[of(BOTH_WAYS, SHORT)],
-        "messages of less than 8 KiB go in packets",
     ),
     subject(
         "expect-ready",
@@ -106,12 +101,6 @@ pub const SUBJECTS: &[Subject] = &[
         &[of(STORED, 16 << 10..=u64::MAX)],
         &[of(STORED, 0..=8 << 10)],
         "a copy of less than 16 KiB is made by ordinary stores",
-    ),
-    subject(
-        "contest",
-        &[of(CONTESTED, PUBLISHED)],
-        &[of(CONTESTED, SHORT)],
-        "messages of less than 8 KiB go in packets",
     ),
     Subject {
         needs: Need::Demote,

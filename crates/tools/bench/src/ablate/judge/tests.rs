@@ -44,7 +44,7 @@ fn verdict_of(rule: &str, sittings: &[Sitting]) -> Verdict {
 
 /// Several sittings of two rules, of which one has an effect.
 fn sittings(truth: Truth<'_>) -> Vec<Sitting> {
-    (1..=3).map(|seed| sitting(seed, &["copies", "mirror"], truth)).collect()
+    (1..=3).map(|seed| sitting(seed, &["copies", "stores"], truth)).collect()
 }
 
 #[test]
@@ -58,15 +58,15 @@ fn a_rule_with_an_effect_is_shown_and_one_without_is_not() {
     };
     assert_eq!((row.benchmark.as_str(), row.better, row.worse), ("stream_written", 3, 0));
     assert!((40.0..60.0).contains(&row.percent), "{}", row.percent);
-    assert_eq!(verdict_of("mirror", &sittings), Verdict::Judged { sittings: 3, shown: None, harms: None });
+    assert_eq!(verdict_of("stores", &sittings), Verdict::Judged { sittings: 3, shown: None, harms: None });
 }
 
 #[test]
 fn a_rule_that_makes_rows_worse_harms() {
     let truth = |rule: &str, row: &str, size| {
-        if (rule, row, size >= 8 << 10) == ("mirror", "sendrecv_off", true) { -0.4 } else { 0.0 }
+        if (rule, row, size >= 16 << 10) == ("stores", "sendrecv_off", true) { -0.4 } else { 0.0 }
     };
-    let Verdict::Judged { shown: None, harms: Some(row), .. } = verdict_of("mirror", &sittings(&truth)) else {
+    let Verdict::Judged { shown: None, harms: Some(row), .. } = verdict_of("stores", &sittings(&truth)) else {
         panic!()
     };
     assert_eq!((row.benchmark.as_str(), row.better, row.worse), ("sendrecv_off", 0, 3));
@@ -76,31 +76,31 @@ fn a_rule_that_makes_rows_worse_harms() {
 #[test]
 fn a_row_where_the_rule_cannot_act_is_never_shown() {
     let truth =
-        |rule: &str, row: &str, size| if (rule, row, size) == ("mirror", "sendrecv_off", 8) { 0.9 } else { 0.0 };
+        |rule: &str, row: &str, size| if (rule, row, size) == ("stores", "sendrecv_off", 8) { 0.9 } else { 0.0 };
     let sittings = sittings(&truth);
     for analysis in sittings.iter().map(judge) {
         let row = analysis
-            .of_rule("mirror")
+            .of_rule("stores")
             .find(|row| (row.row.benchmark.as_str(), row.row.size) == ("sendrecv_off", 8))
             .unwrap();
         assert_eq!((row.role, row.shown), (Role::Control, false));
         assert!(analysis.rows.iter().all(|row| row.role == Role::Acts || !row.shown));
     }
-    assert_eq!(verdict_of("mirror", &sittings), Verdict::Judged { sittings: 3, shown: None, harms: None });
+    assert_eq!(verdict_of("stores", &sittings), Verdict::Judged { sittings: 3, shown: None, harms: None });
 }
 
 #[test]
 fn what_one_sitting_of_three_shows_is_not_shown() {
     let large = |rule: &str, row: &str, size| {
-        if (rule, row, size >= 8 << 10) == ("mirror", "sendrecv_off", true) { 0.5 } else { 0.0 }
+        if (rule, row, size >= 16 << 10) == ("stores", "sendrecv_off", true) { 0.5 } else { 0.0 }
     };
     let none = |_: &str, _: &str, _| 0.0;
     let mixed = |truths: [Truth<'_>; 3]| {
-        let of = |(truth, seed): (&Truth<'_>, u64)| sitting(seed, &["copies", "mirror"], truth);
+        let of = |(truth, seed): (&Truth<'_>, u64)| sitting(seed, &["copies", "stores"], truth);
         truths.iter().zip(1..).map(of).collect::<Vec<_>>()
     };
-    let Verdict::Judged { shown: None, .. } = verdict_of("mirror", &mixed([&large, &none, &none])) else { panic!() };
-    let Verdict::Judged { shown: Some(row), .. } = verdict_of("mirror", &mixed([&large, &none, &large])) else {
+    let Verdict::Judged { shown: None, .. } = verdict_of("stores", &mixed([&large, &none, &none])) else { panic!() };
+    let Verdict::Judged { shown: Some(row), .. } = verdict_of("stores", &mixed([&large, &none, &large])) else {
         panic!()
     };
     assert_eq!(row.better, 2);
@@ -119,30 +119,30 @@ fn counted(sitting: &mut Sitting, rule: &str, count: impl Fn(u64) -> u64) {
 
 #[test]
 fn a_row_in_which_the_rule_did_not_act_does_not_count() {
-    let mut one = sitting(1, &["mirror"], &|_, _, _| 0.5);
-    counted(&mut one, "mirror", |_| 0);
-    assert_eq!(verdict_of("mirror", std::slice::from_ref(&one)), Verdict::DidNotAct);
-    counted(&mut one, "mirror", |size| if size == 64 << 10 { 100 } else { 0 });
+    let mut one = sitting(1, &["stores"], &|_, _, _| 0.5);
+    counted(&mut one, "stores", |_| 0);
+    assert_eq!(verdict_of("stores", std::slice::from_ref(&one)), Verdict::DidNotAct);
+    counted(&mut one, "stores", |size| if size == 64 << 10 { 100 } else { 0 });
     let analysis = judge(&one);
     let acts: Vec<u64> =
-        analysis.of_rule("mirror").filter(|row| row.role == Role::Acts).map(|row| row.row.size).collect();
+        analysis.of_rule("stores").filter(|row| row.role == Role::Acts).map(|row| row.row.size).collect();
     assert!(!acts.is_empty() && acts.iter().all(|size| *size == 64 << 10), "{acts:?}");
 }
 
 #[test]
 fn a_control_in_which_the_rule_acted_is_told_and_left_out() {
-    let mut one = sitting(1, &["mirror"], &|_, _, _| 0.0);
-    counted(&mut one, "mirror", |size| if size == 8 { 500 } else { AMBIENT });
+    let mut one = sitting(1, &["stores"], &|_, _, _| 0.0);
+    counted(&mut one, "stores", |size| if size == 8 { 500 } else { AMBIENT });
     let analysis = judge(&one);
     let wrong: Vec<u64> =
-        analysis.of_rule("mirror").filter(|row| row.role == Role::Wrong).map(|row| row.row.size).collect();
+        analysis.of_rule("stores").filter(|row| row.role == Role::Wrong).map(|row| row.row.size).collect();
     assert!(!wrong.is_empty() && wrong.iter().all(|size| *size == 8), "{wrong:?}");
-    assert!(analysis.of_rule("mirror").any(|row| row.role == Role::Control), "what is counted anyway is no act");
+    assert!(analysis.of_rule("stores").any(|row| row.role == Role::Control), "what is counted anyway is no act");
 }
 
 #[test]
 fn a_machine_that_lacks_what_a_rule_needs_cannot_show_it() {
-    let one = Sitting { can_demote: false, ..sitting(1, &["mirror"], &|_, _, _| 0.0) };
+    let one = Sitting { can_demote: false, ..sitting(1, &["stores"], &|_, _, _| 0.0) };
     let Verdict::CannotAct(why) = verdict_of("demote", std::slice::from_ref(&one)) else { panic!() };
     assert!(why.contains("CLDEMOTE"));
     let able = Sitting { can_demote: true, ..one };
@@ -151,9 +151,9 @@ fn a_machine_that_lacks_what_a_rule_needs_cannot_show_it() {
 
 #[test]
 fn few_rounds_are_not_judged() {
-    let mut one = sitting(1, &["mirror"], &|_, _, _| 0.5);
+    let mut one = sitting(1, &["stores"], &|_, _, _| 0.5);
     one.rows.iter_mut().flat_map(|(_, lines)| lines.values_mut()).for_each(|rounds| rounds.truncate(3));
-    assert_eq!(verdict_of("mirror", &[one]), Verdict::NotMeasured);
+    assert_eq!(verdict_of("stores", &[one]), Verdict::NotMeasured);
 }
 
 /// Over all rules and benchmarks that there are: where nothing has an effect, a sitting shows no row in 19 of 20.
