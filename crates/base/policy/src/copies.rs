@@ -75,8 +75,10 @@ pub struct Message {
     pub copied: Copied,
     /// It is longer than what goes without asking.
     pub long: bool,
-    /// How the last message of about that length has come from the peer, if the peer is the one of the two that tries.
+    /// How the last message of about that length has come from the peer.
     pub shown: Option<Way>,
+    /// Of the two, the peer is the one that tries where both send.
+    pub peer_tries: bool,
 }
 
 impl Message {
@@ -114,6 +116,7 @@ impl Copies {
     pub fn turn(&mut self, message: &Message, now: impl FnOnce() -> u64) -> Turn {
         let presumed = message.presumed();
         if let (Along::Call | Along::Exchange | Along::Left, Some(way)) = (message.along, message.shown)
+            && message.peer_tries
             && rules::COPIES.applies()
         {
             return Turn { mirrored: true, ..Turn::untried(message.copied, way == Way::Once) };
@@ -149,8 +152,14 @@ impl Copies {
 mod tests {
     use super::*;
 
-    const MESSAGE: Message =
-        Message { len: 20_000, along: Along::Exchange, copied: Copied::Dense, long: false, shown: None };
+    const MESSAGE: Message = Message {
+        len: 20_000,
+        along: Along::Exchange,
+        copied: Copied::Dense,
+        long: false,
+        shown: None,
+        peer_tries: false,
+    };
 
     /// How many of the last 100 of 1000 messages went in one copy, if they take so long by packets and by one copy.
     fn run(message: &Message, took: [u64; 2]) -> usize {
@@ -212,9 +221,11 @@ mod tests {
 
     #[test]
     fn what_the_peer_does_is_done_where_both_send() {
-        let shown = |way| Message { shown: Some(way), ..MESSAGE };
+        let shown = |way| Message { shown: Some(way), peer_tries: true, ..MESSAGE };
         assert_eq!(run(&shown(Way::ChosenPackets), [200, 100]), 0, "whatever it takes");
         assert_eq!(run(&shown(Way::Once), [100, 200]), 100);
+        let own = Message { peer_tries: false, ..shown(Way::ChosenPackets) };
+        assert!(run(&own, [200, 100]) > 80, "this process is the one that tries");
         let alone = Message { along: Along::Alone, ..shown(Way::ChosenPackets) };
         assert!(run(&alone, [200, 100]) > 80, "nobody else tries for this one");
     }

@@ -5,8 +5,8 @@ use crate::habit::Habits;
 use crate::lending::LendingTrials;
 use crate::order::Order;
 use crate::round::Round;
-use crate::rounds::Gauge;
 use crate::rules;
+use crate::stores::Gauge;
 use crate::ways::{Way, Ways};
 
 /// The kinds of collectives, in trials of lending, are numbers from here on.
@@ -113,7 +113,7 @@ impl Learned {
 
     /// A message of `len` bytes, a long one, begins to be copied to its place.
     pub fn begin_target(&mut self, len: usize, now: impl FnOnce() -> u64) {
-        self.streams = self.stores.streams(&rules::STORES, len, now);
+        self.streams = self.stores.streams(len, now);
         self.round.transfer();
     }
 
@@ -165,7 +165,14 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_given_back_is_made_up_for() {
-        let message = Message { len: 20_000, along: Along::Exchange, copied: Copied::Dense, long: false, shown: None };
+        let message = Message {
+            len: 20_000,
+            along: Along::Exchange,
+            copied: Copied::Dense,
+            long: false,
+            shown: None,
+            peer_tries: false,
+        };
         let given = 3;
         let mut learned = Learned::new(1);
         let mut in_packets = 0;

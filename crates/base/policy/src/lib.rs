@@ -64,6 +64,7 @@ pub mod rules;
 mod segments;
 mod send;
 mod step;
+pub mod stores;
 mod streak;
 pub mod transfer;
 mod trial;
@@ -85,15 +86,16 @@ pub use pair::Likely;
 pub use plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
 pub use ready_predictor::ReadyPredictor;
 pub use receive::{
-    RecvFacts, RecvKnown, RecvOutcome, RecvPlan, RecvStep, Unpublished, receive, receive_left, receive_located,
-    receive_waiting,
+    RecvFacts, RecvKnown, RecvOutcome, RecvPlan, RecvStep, Unpublished, is_better_taken_back, receive, receive_left,
+    receive_located, receive_waiting,
 };
 pub use rendezvous::{RndvFacts, RndvPlan, locates_target, rendezvous};
 pub use round::Round;
-pub use rounds::{Gauge, Rounds, Ticket};
+pub use rounds::{Rounds, Ticket};
 pub use segments::{MOST as MOST_SEGMENTS, is_coarse};
-pub use send::{ShortPath, aside, send};
+pub use send::{LOOK_EVERY, LOOK_EVERY_SHORT, ShortPath, aside, send};
 pub use step::{Address, Decision, Known, Outcome, PublishedReceive, Step};
+pub use stores::Gauge;
 pub use streak::Streak;
 pub use trial::Trial;
 pub use used::Used;

@@ -1,7 +1,6 @@
 //! Trials of many kinds of transfers, and of rounds of transfers that go the same way.
 
 use crate::coordinator::{self, Cell, TrialId};
-use crate::rules::Rule;
 use crate::trial::{JointTrial, Trial};
 use std::collections::BTreeMap;
 
@@ -127,44 +126,20 @@ impl Rounds {
         self.trials.of(ticket.kind).give_back(ticket.number);
     }
 
+    /// The trial of `kind`, for the coordinator.
+    pub(crate) fn id(&self, kind: usize) -> TrialId {
+        self.trials.id(kind)
+    }
+
     /// What begins from now on is another round.
     pub fn end_round(&mut self) {
         self.way = None;
     }
 }
 
-/// Finds out what the memory of long transfers is, by trying both answers on all transfers of a round.
-#[derive(Debug, Default)]
-pub struct Gauge(Rounds);
-
-impl Gauge {
-    /// Whether the target of a transfer of `len` bytes, which begins at `now`, seems to be in no cache and not to be read soon, so that streaming
-    /// stores write it best: by power of two, and by `rule`.
-    pub fn streams(&mut self, rule: &Rule, len: usize, now: impl FnOnce() -> u64) -> bool {
-        rule.departs(|| self.0.way(Gauge::kind(len), Cell::of(len), now, Trial::hasty) == 1)
-    }
-
-    /// Transfers of `len` bytes begin to come otherwise: a trial of their sender's may be finding out whether there are to be such at all. It would
-    /// count what is tried here for its own, so this process tries nothing for the next `transfers`.
-    pub fn yield_to_peer(&mut self, len: usize, transfers: u32) {
-        let id = self.0.trials.id(Gauge::kind(len));
-        coordinator::with(|coordinator| coordinator.yield_to_peer(Cell::of(len), id, transfers));
-    }
-
-    fn kind(len: usize) -> usize {
-        (len | 1).ilog2() as usize
-    }
-
-    /// See [`Rounds::end_round`].
-    pub fn end_round(&mut self) {
-        self.0.end_round();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules;
     use crate::trial::{TURN, TURNS};
 
     #[test]
@@ -184,19 +159,5 @@ mod tests {
         let turn = TURN as usize;
         assert!(ways[..turn].iter().chain(&ways[3 * turn..]).all(|&way| way == 1), "what was presumed: {ways:?}");
         assert!(ways[turn..3 * turn].iter().all(|&way| way == 0), "and what is tried: {ways:?}");
-    }
-
-    #[test]
-    fn what_a_sender_tries_is_not_measured_by_its_receiver() {
-        let mut gauge = Gauge::default();
-        let streams = |gauge: &mut Gauge, now: u64| {
-            let streams = gauge.streams(&rules::STORES, 20_000, || now);
-            gauge.end_round();
-            streams
-        };
-        (0..10).for_each(|now| _ = streams(&mut gauge, now));
-        gauge.yield_to_peer(20_000, 40);
-        let tried = (0..200).position(|number| streams(&mut gauge, 10 + number));
-        assert_eq!(tried, Some(40 + TURN as usize), "after the 40, and a turn of its better way");
     }
 }

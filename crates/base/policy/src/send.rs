@@ -269,6 +269,12 @@ fn of_shared(facts: &Facts, offered: bool, (dense, sure): (bool, bool), known: &
     Ok(Offer::Get(unmatched, why_fetched(facts, readiness)))
 }
 
+/// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
+/// to ask first. A power of two.
+pub const LOOK_EVERY: u32 = 16;
+/// The same for the shortest messages: a multiple of the other.
+pub const LOOK_EVERY_SHORT: u32 = 64;
+
 /// Why both ways are no question any more.
 fn why_tried(known: &Known) -> Reason {
     match known.turn {

@@ -35,7 +35,8 @@ fn exchanges() -> bool {
 
 /// How many of 2000 messages go in packets, if these are much quicker, and the peer has shown that it sends packets.
 fn packets(shown: Option<Way>) -> usize {
-    let message = Message { len: 20_000, along: Along::Exchange, copied: Copied::Dense, long: false, shown };
+    let message =
+        Message { len: 20_000, along: Along::Exchange, copied: Copied::Dense, long: false, shown, peer_tries: true };
     let (mut copies, mut now) = (Copies::default(), 0);
     let mut one = || {
         let once = copies.turn(&message, || now).one_copy;
@@ -50,7 +51,7 @@ fn packets(shown: Option<Way>) -> usize {
 fn streamed() -> usize {
     let (mut gauge, mut now) = (Gauge::default(), 0);
     let mut one = || {
-        let streams = gauge.streams(&rules::STORES, 100_000, || now);
+        let streams = gauge.streams(100_000, || now);
         gauge.end_round();
         now += if streams { 100 } else { 1000 };
         streams

@@ -91,8 +91,8 @@ impl Call {
         (Call::NeighborAllgather as u8..=Call::NeighborAlltoallw as u8).contains(&number)
     }
 
-    /// Whether it may go in two levels, where a communicator spans several nodes.
-    pub fn is_in_levels(self) -> bool {
-        matches!(self, Call::Barrier | Call::Bcast | Call::Reduce | Call::Allreduce | Call::Allgather)
+    /// See [`Collective::has_levels`]; blocks of different lengths go in messages.
+    pub fn has_levels(self) -> bool {
+        self != Call::Allgatherv && self.chosen().is_some_and(Collective::has_levels)
     }
 }

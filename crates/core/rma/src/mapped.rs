@@ -5,11 +5,7 @@ use crate::window::Window;
 use tern_copy::{Source, Target};
 use tern_mcm::Direction;
 use tern_node::clock;
-use tern_policy::rules;
-
-/// From so many bytes on it is found out whether their target is in a cache: windows of such puts do not fit there, and a copy that
-/// passes the caches is twice as fast then.
-const LONG: usize = 256 << 10;
+use tern_policy::stores::LONG_ACCESS;
 
 impl Window {
     /// Copies dense bytes, as a put or a get of mapped memory.
@@ -19,7 +15,7 @@ impl Window {
     #[inline(always)]
     pub(crate) unsafe fn move_mapped(&self, from: *const u8, to: *mut u8, len: usize, way: Direction) {
         // SAFETY: contract of this function.
-        unsafe { if len < LONG { copy(from, to, len) } else { self.move_long(from, to, len, way) } }
+        unsafe { if len < LONG_ACCESS { copy(from, to, len) } else { self.move_long(from, to, len, way) } }
     }
 
     /// # Safety
@@ -31,7 +27,7 @@ impl Window {
             return unsafe { copy(from, to, len) };
         }
         let mut gauge = self.gauges[way as usize].borrow_mut();
-        let target = Target::streamed(gauge.streams(&rules::STORES, len, clock::nanoseconds));
+        let target = Target::streamed(gauge.streams(len, clock::nanoseconds));
         // It is over when this returns.
         gauge.end_round();
         // SAFETY: contract of this function; they do not overlap.

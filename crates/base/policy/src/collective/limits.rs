@@ -69,6 +69,13 @@ pub fn longest_part(members: usize, capacity: usize) -> usize {
     capacity.min(ALL_TO_ALL / members / UNIT * UNIT)
 }
 
+/// Whether each of so many members of a reduction to all that is read in place combines a share only, and reads the others' from their results. Two of
+/// them read as much if each combines everything, and need a turn less.
+#[inline]
+pub fn has_shares(members: usize) -> bool {
+    members > 2
+}
+
 impl Lines {
     /// Whether blocks of `len` bytes are left to messages.
     pub fn are_left(&self, len: usize) -> bool {

@@ -96,6 +96,12 @@ impl Collective {
         matches!(self, Collective::Reduce | Collective::Allreduce | Collective::ReduceScatter | Collective::Scan)
     }
 
+    /// Whether it may go along a tree of lines, or in two levels where its members are on several nodes.
+    pub fn has_levels(self) -> bool {
+        use Collective::{Allgather, Allreduce, Barrier, Bcast, Reduce};
+        matches!(self, Barrier | Bcast | Allgather | Reduce | Allreduce)
+    }
+
     /// Whether messages may be replaced by copies from the members' memory, or to the root's, in a schedule.
     pub(super) fn has_regions(self) -> bool {
         !self.reduces() && self != Collective::Barrier

@@ -45,11 +45,10 @@ impl Forced {
         match self {
             Forced::Schedule(algorithm) => fits(collective, algorithm, any),
             Forced::Lines => collective != Alltoallv,
-            Forced::Tree => matches!(collective, Barrier | Bcast | Allgather | Reduce | Allreduce),
+            Forced::Tree | Forced::Levels => collective.has_levels(),
             Forced::InPlace => matches!(collective, Allgather | Alltoall | Allreduce | ReduceScatter),
             Forced::Region => collective != Barrier,
             Forced::Shares => matches!(collective, Reduce | Scan),
-            Forced::Levels => matches!(collective, Barrier | Bcast | Allgather | Reduce | Allreduce),
         }
     }
 }

@@ -13,10 +13,7 @@ use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Header, Place, Sink};
 use tern_policy::Way;
-
-/// For messages from here on it is found out whether streaming stores copy them to their place sooner: off cache 28 KiB take a seventh less, and
-/// exchanges a third.
-const LONG: usize = 16 << 10;
+use tern_policy::stores::LONG_IN_PACKETS;
 
 impl State {
     /// Keeps a message until a receive matches.
@@ -133,7 +130,7 @@ impl State {
         let transfer = self.requests.get_mut(request);
         let Side::Receive { received, expected, .. } = transfer.side else { unreachable!("bytes for a send") };
         let last = transfer.count_bytes(bytes.len());
-        let long = expected >= LONG;
+        let long = expected >= LONG_IN_PACKETS;
         if long && received == 0 {
             self.learned.begin_target(expected, self.clock);
         }

@@ -28,19 +28,6 @@ impl State {
         self.mcm.direct().expect("what is published was published by it")
     }
 
-    /// See [`tern_policy::pair::Pair::packets_below`].
-    #[inline]
-    pub(super) fn packets_below(&self, peer: Proc, shared: bool) -> usize {
-        self.direct().pair(peer).packets_below(shared)
-    }
-
-    /// Whether a receive of `len` bytes from `peer`, or a message to it, had better go in packets without asking while both wait,
-    /// into memory that is `shared`, or not.
-    #[inline]
-    pub(super) fn suits_packets(&self, peer: Proc, len: usize, shared: bool) -> bool {
-        len <= self.waiting_limit(peer) && len < self.packets_below(peer, shared)
-    }
-
     // ---- sending
 
     /// Delivers a message, which lies where the plan tells, into the receive that a look has found, or finds now. `None`: there is none any
@@ -210,9 +197,9 @@ impl State {
         if !published.is_published() {
             return len < self.direct_from || published.is_left();
         }
-        let better = published.is_private() && self.suits_packets(peer, len, false);
-        let may = better && self.direct().pair(peer).near;
-        let won = may && self.direct().recall(peer, published.slot(), RecallReason::Stream) == Recall::Won;
+        let pair = self.direct().pair(peer);
+        let better = tern_policy::is_better_taken_back(len, &pair, self.waiting_limit(peer), published.is_private());
+        let won = better && self.direct().recall(peer, published.slot(), RecallReason::Stream) == Recall::Won;
         if won {
             self.end_publication(request);
         }

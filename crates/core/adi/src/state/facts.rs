@@ -300,9 +300,8 @@ impl State {
 
     /// What its trial tells a message to `to`: whether one copy is the way.
     fn turn(&mut self, to: Proc, len: usize, along: Along, copied: Copied) -> Turn {
-        // Of two that send to each other the lower one tries.
-        let shown = if to < self.mcm.me() { self.learned.way(to, len) } else { None };
-        let message = Message { len, along, copied, long: len > self.eager_limit(to), shown };
+        let (shown, peer_tries) = (self.learned.way(to, len), to < self.mcm.me());
+        let message = Message { len, along, copied, long: len > self.eager_limit(to), shown, peer_tries };
         self.learned.turn(&message, self.clock)
     }
 }

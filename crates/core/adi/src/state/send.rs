@@ -10,12 +10,7 @@ use crate::transfer::Stage;
 use crate::{Data, Proc, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
-use tern_policy::{self as policy, Address, Packets, SendPlan, Unmatched, rules};
-
-/// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
-/// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
-const LOOK_EVERY: u32 = 16;
-const LOOK_EVERY_SHORT: u32 = 64;
+use tern_policy::{self as policy, Address, LOOK_EVERY, LOOK_EVERY_SHORT, Packets, SendPlan, Unmatched, rules};
 
 /// Counts a message of `size` bytes that goes without asking.
 #[inline]

@@ -14,7 +14,7 @@ use super::{Lines, Mismatch, Vector};
 use crate::reach::{Region, may_map};
 use tern_adi::{Adi, Data};
 use tern_mcm::{Group, Lease, Memory};
-use tern_policy::collective::{Forced, Shape, tells_of_private};
+use tern_policy::collective::{Forced, Shape, has_shares, tells_of_private};
 
 /// Most bytes that are combined at a time, so that the result stays in the cache from one member's part to the next.
 pub(super) const AT_ONCE: usize = 32 << 10;
@@ -298,10 +298,9 @@ impl Lines {
         self.agree(adi, job, held && good)
     }
 
-    /// Whether each member of a reduction to all combines a share only, and reads the others' from their results. Two of them read
-    /// as much if each combines everything, and need a turn less.
+    /// See [`has_shares`].
     pub fn has_shares(&self) -> bool {
-        self.size() > 2
+        has_shares(self.size())
     }
 
     /// What the others read of this member in a reduction to all, where `input` is null for MPI_IN_PLACE: its vector, and its share of the result, if

@@ -118,7 +118,7 @@ impl InCharge for Comm {
             self.quick.set(false);
             return;
         }
-        let in_levels = blocking && call.is_in_levels() && peers.levels(adi).is_some();
+        let in_levels = blocking && call.has_levels() && peers.levels(adi).is_some();
         if !check::is_on() && !in_levels && call != Call::Make {
             request::refuse(Absent::new(peers, call, way));
         }

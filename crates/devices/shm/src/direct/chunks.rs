@@ -8,7 +8,7 @@ use tern_copy::{Source, Target};
 use tern_counters as counters;
 use tern_device::Memory;
 use tern_node::clock;
-use tern_policy::{rules, transfer};
+use tern_policy::{stores::LONG_IN_ONE_COPY, transfer};
 
 /// The first bytes of a message that the receiver has asked the kernel to copy from both sides: it has them before the sender
 /// knows, and so has seen that it can, while the message can still go another way.
@@ -24,10 +24,6 @@ pub fn chunk(len: u64, by_kernel: bool) -> u64 {
 pub fn by_kernel(source: &Memory) -> Memory {
     Memory { place: 0, ..*source }
 }
-
-/// From so many bytes on it is found out whether the target of a message is in a cache: in one, copies that pass the caches
-/// take a third longer at this length, and no longer from 256 KiB on; in none, two thirds of the time.
-const LONG: u64 = 64 << 10;
 
 /// This process has copied a message through its view of another's memory.
 pub fn count_mapped(len: u64) {
@@ -58,8 +54,8 @@ impl Shm {
     /// What the target of a message is taken for, which is now copied through views.
     pub(super) fn gauge(&self, source: &Memory, target: &Memory) -> Target {
         let len = source.len.min(target.len);
-        let long = len >= LONG && source.is_dense() && target.is_dense();
-        let streams = || self.direct.gauge.borrow_mut().streams(&rules::STORES, len as usize, clock::nanoseconds);
+        let long = len >= LONG_IN_ONE_COPY as u64 && source.is_dense() && target.is_dense();
+        let streams = || self.direct.gauge.borrow_mut().streams(len as usize, clock::nanoseconds);
         Target::streamed(long && streams())
     }
 
