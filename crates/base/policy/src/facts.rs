@@ -23,13 +23,25 @@ impl Caller {
 
 /// What the program does around a send, by its calls and its habits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
+pub enum Habit {
     /// Nothing that is known.
     Plain,
     /// Both processes send to each other, and then wait for all of that.
     Exchange,
     /// It computes while the message is copied, so that is left to the receiver.
     Left,
+}
+
+impl Habit {
+    /// Of a send. `exchanges`: its call, or the program, sends to and receives from the same process. `waits`: it does nothing else until the buffer may
+    /// be reused.
+    pub fn of(exchanges: bool, waits: bool) -> Habit {
+        match exchanges {
+            true => Habit::Exchange,
+            false if waits => Habit::Plain,
+            false => Habit::Left,
+        }
+    }
 }
 
 /// Where the bytes of a message lie.
@@ -75,7 +87,7 @@ pub struct Facts {
     /// What the caller does next.
     pub caller: Caller,
     /// What the program does around the send.
-    pub pattern: Pattern,
+    pub habit: Habit,
     /// A standard send: it may be buffered.
     pub standard: bool,
     /// The receiver keeps too many messages: it wants to be asked.
@@ -95,10 +107,10 @@ impl Facts {
 
     /// What the message is sent along with, for its trials.
     pub(crate) fn along(&self) -> Along {
-        match self.pattern {
-            Pattern::Exchange => Along::Exchange,
-            Pattern::Left => Along::Left,
-            Pattern::Plain => Along::Alone,
+        match self.habit {
+            Habit::Exchange => Along::Exchange,
+            Habit::Left => Along::Left,
+            Habit::Plain => Along::Alone,
         }
     }
 
@@ -125,15 +137,15 @@ impl Facts {
 
     /// An exchange of which the program can wait for this send later.
     pub(crate) fn is_exchange(&self) -> bool {
-        self.pattern == Pattern::Exchange && !self.caller.waits()
+        self.habit == Habit::Exchange && !self.caller.waits()
     }
 
     /// An exchange of which the program can wait for this send later, or a message that is left to its receiver.
     pub(crate) fn is_apart(&self, dense: bool) -> bool {
-        match self.pattern {
-            Pattern::Plain => false,
-            Pattern::Exchange => self.is_exchange(),
-            Pattern::Left => dense,
+        match self.habit {
+            Habit::Plain => false,
+            Habit::Exchange => self.is_exchange(),
+            Habit::Left => dense,
         }
     }
 
@@ -154,17 +166,17 @@ pub enum Readiness {
     Predicted,
 }
 
-/// What the memory of a message is used for, when the device is asked where it lies.
+/// What memory is used for, when the device is asked where it lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Nothing that is known.
-    Unknown,
     /// One message, of which nothing more is known.
     Message,
-    /// One message that its receiver may copy.
+    /// One message that its receiver may copy, or of a call that waits for nothing else.
     Awaited,
     /// A message of an exchange.
     Exchange,
+    /// A call in which every process copies what comes in, and would copy what goes out as well if the memory were not shared.
+    Collective,
 }
 
 /// What a network offers for the memory of an eager message.

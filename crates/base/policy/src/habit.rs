@@ -110,6 +110,14 @@ impl Habits {
         }
     }
 
+    /// The program most likely exchanges messages of one length with its peers. Where it computes before it waits, those that are not `short` had better be
+    /// copied while the other side computes; of short ones the copy takes less than what it costs to write to memory that the other core has in its
+    /// cache: on a Xeon 8 to 64 KiB that are written anew cost either side 1.2 to 6.4 us so, else 2.3 to 8.5.
+    #[inline]
+    pub fn exchanges_such(&self, short: impl FnOnce() -> bool) -> bool {
+        self.exchanges() || (short() && self.exchanges_and_computes())
+    }
+
     /// The program most likely sends to those from which it receives, and then waits at once for all of that.
     #[inline]
     pub fn exchanges(&self) -> bool {
@@ -118,7 +126,7 @@ impl Habits {
 
     /// It most likely does the same, but computes before it waits.
     #[inline]
-    pub fn exchanges_and_computes(&self) -> bool {
+    fn exchanges_and_computes(&self) -> bool {
         self.computed.holds() && self.sends_as_well() && rules::HABITS.applies()
     }
 

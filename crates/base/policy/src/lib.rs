@@ -76,7 +76,7 @@ pub use backoff::{Backoff, SharedBackoff};
 pub use coordinator::{Cell, Coordinator, TrialId};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message, Turn};
 pub use demotion::Demotion;
-pub use facts::{Caller, Facts, Pattern, Purpose, Readiness, Source, ZeroCopy};
+pub use facts::{Caller, Facts, Habit, Purpose, Readiness, Source, ZeroCopy};
 pub use habit::Habits;
 pub use learned::Learned;
 pub use lending::LendingTrials;

@@ -7,7 +7,7 @@
 //! a receive that it is about to publish.
 
 use crate::copies::{Along, Copied, Turn};
-use crate::facts::{Caller, Facts, Pattern, Purpose, Readiness, Source, ZeroCopy};
+use crate::facts::{Caller, Facts, Habit, Purpose, Readiness, Source, ZeroCopy};
 use crate::pair::Likely;
 use crate::plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
 use crate::segments;
@@ -102,7 +102,7 @@ fn why_delivered(facts: &Facts, mode: CopyMode, known: &Known) -> Reason {
 struct Aside {
     /// Where its bytes lie.
     source: Source,
-    /// The source is speculative, and a look or the pattern of the program has shown that the receiver is the one to copy.
+    /// The source is speculative, and a look or the habit of the program has shown that the receiver is the one to copy.
     offered: bool,
 }
 
@@ -111,11 +111,11 @@ struct Aside {
 fn deliver(facts: &Facts, known: &Known) -> Outcome<Result<CopyMode, Aside>> {
     if facts.size > facts.waiting_limit {
         // Its memory is of use in any case.
-        locate(known, Purpose::Unknown)?;
+        locate(known, Purpose::Message)?;
         return Ok(Ok(copy_mode(facts, known)?));
     }
     let awaited = facts.caller.waits();
-    let left = facts.pattern == Pattern::Left;
+    let left = facts.habit == Habit::Left;
     // What is left to its receiver need not wait for the line that tells whether it is ready.
     let speculative = !facts.is_exchange()
         && match known.speculative.ok_or(Step::Speculate)? {
@@ -126,8 +126,8 @@ fn deliver(facts: &Facts, known: &Known) -> Outcome<Result<CopyMode, Aside>> {
         .is_some();
     let offers = awaited || facts.is_exchange() || speculative || left;
     let locates = (offers || facts.suits_one_copy()) && !facts.device_copies();
-    let purpose = match facts.pattern {
-        Pattern::Exchange => Purpose::Exchange,
+    let purpose = match facts.habit {
+        Habit::Exchange => Purpose::Exchange,
         _ if offers => Purpose::Awaited,
         _ => Purpose::Message,
     };
@@ -146,7 +146,7 @@ fn deliver(facts: &Facts, known: &Known) -> Outcome<Result<CopyMode, Aside>> {
     }
     let is_known = locates || (facts.is_short() && facts.device_copies());
     if !is_known {
-        locate(known, Purpose::Unknown)?;
+        locate(known, Purpose::Message)?;
     }
     Ok(Ok(copy_mode(facts, known)?))
 }
@@ -170,7 +170,7 @@ fn copy_mode(facts: &Facts, known: &Known) -> Outcome<CopyMode> {
     Ok(match one_copy(facts, copied, known)? {
         Some(true) => CopyMode::Single,
         Some(false) => CopyMode::Packets,
-        None if facts.pattern == Pattern::Left => CopyMode::Single,
+        None if facts.habit == Habit::Left => CopyMode::Single,
         None => CopyMode::ByDevice,
     })
 }
@@ -289,7 +289,7 @@ fn why_fetched(facts: &Facts, readiness: Readiness) -> Reason {
         Readiness::Seen => Reason::Ready,
         Readiness::Predicted => Reason::Predicted,
         Readiness::No if facts.caller == Caller::Call => Reason::Call,
-        Readiness::No if facts.pattern == Pattern::Left => Reason::Computes,
+        Readiness::No if facts.habit == Habit::Left => Reason::Computes,
         Readiness::No => Reason::Exchange,
     }
 }
@@ -301,7 +301,7 @@ fn by_kernel(facts: &Facts, known: &Known) -> Outcome<Offer> {
         return Ok(Offer::Memory);
     }
     let (along, readiness) = match facts.caller {
-        _ if facts.pattern == Pattern::Exchange => (Along::Exchange, Readiness::No),
+        _ if facts.habit == Habit::Exchange => (Along::Exchange, Readiness::No),
         _ if !facts.is_short() => return Ok(Offer::Memory),
         Caller::Call => (Along::Call, Readiness::No),
         Caller::Nonblocking if known.ready.ok_or(Step::PeekReady)? => (Along::Alone, Readiness::Seen),

@@ -29,7 +29,7 @@ pub enum Step {
     PeekReady,
     /// Looks whether the receiver waits in the library, and so takes packets as they come.
     LookWaiting,
-    /// Takes a turn of the trial whether one copy is the way: the rules `copies` and `mirror`.
+    /// Takes a turn of the trial whether one copy is the way: the rule `copies`.
     Try(Along, Copied),
     /// Asks the network whether it may send the message from where it lies.
     AskZeroCopy,

@@ -1,4 +1,4 @@
-//! How the last messages of a peer have come: the rule `mirror`.
+//! How the last messages of a peer have come: what the rule `copies` knows of them.
 
 /// How a message has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,13 +25,13 @@ mod tuple_queue;
 pub use control_slots::seen;
 pub use control_slots::{ControlSlots, DEPTH, Occupied};
 pub use direct::Direct;
-pub use memory::{Direction, Exposure, Key, Memory, Name, Purpose, Run, SpeculativeAddress, Use};
+pub use memory::{Direction, Exposure, Key, Memory, Name, Run, SpeculativeAddress, Use};
 pub use pair::{PairFacts, PeerState};
 pub use remote_memory::{Lost, RemoteMemory, Word};
 pub use shared_memory::{AfterFork, Lease, NotCopied, SharedMemory, unmap};
 pub use single_copy::{Pull, PullTo, PushTo, SingleCopy};
 pub use tern_policy::pair::{Group, Pair, Times};
-pub use tern_policy::{CopyMode, PublishedReceive};
+pub use tern_policy::{CopyMode, PublishedReceive, Purpose};
 pub use tuple_queue::{Delivery, Ended, Found, Outgoing, Recall, RecallReason, TupleQueue};
 
 use std::os::fd::BorrowedFd;

@@ -1,5 +1,7 @@
 //! Where the bytes of a message lie, and what it is matched by.
 
+use tern_policy::Purpose;
+
 /// What a message is matched by between two given processes: context, source, tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
@@ -180,19 +182,6 @@ pub enum Exposure<'a> {
     /// As a region of these segments, none of which is empty, in the order of the message's bytes; all of them lie in the memory, which was located
     /// for the peer. What is returned has a cookie as its key. `None`: no more regions can be open.
     Segments(u32, &'a [Run]),
-}
-
-/// What memory is used for when it is located.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// One message, of which nothing more is known.
-    Message,
-    /// One message, by a call that waits for nothing else.
-    Awaited,
-    /// A message of a call that sends and receives.
-    Exchange,
-    /// A call in which every process copies what comes in, and would copy what goes out as well if the memory were not shared.
-    Collective,
 }
 
 /// Contiguous bytes of some process; laid out as the kernel's `iovec`.

@@ -13,7 +13,7 @@ const EAGER: usize = 64 << 10;
 struct Case {
     size: usize,
     caller: Caller,
-    pattern: Pattern,
+    habit: Habit,
     standard: bool,
     source: Source,
     offered: bool,
@@ -22,7 +22,7 @@ struct Case {
 
 impl Case {
     fn facts(&self) -> Facts {
-        let Case { size, caller, pattern, standard, full, .. } = *self;
+        let Case { size, caller, habit, standard, full, .. } = *self;
         let (direct_from, eager_limit, waiting_limit, zero_copy_from) = (8 << 10, EAGER, 8 * EAGER, 4096);
         Facts {
             size,
@@ -33,7 +33,7 @@ impl Case {
             waiting_limit,
             zero_copy_from,
             caller,
-            pattern,
+            habit,
             standard,
             full,
         }
@@ -43,7 +43,7 @@ impl Case {
 const FACTS: Case = Case {
     size: 20_000,
     caller: Caller::Blocking,
-    pattern: Pattern::Plain,
+    habit: Habit::Plain,
     standard: true,
     source: Source::Private { dense: true },
     offered: false,
@@ -234,13 +234,13 @@ fn shared_memory_is_fetched_by_one_that_waits() {
 
 #[test]
 fn in_an_exchange_the_receiver_copies_out_of_shared_memory() {
-    let exchange = Case { caller: Caller::Nonblocking, pattern: Pattern::Exchange, ..SHARED };
+    let exchange = Case { caller: Caller::Nonblocking, habit: Habit::Exchange, ..SHARED };
     assert_eq!(plan(&exchange, &plain()), GET_KEPT, "a program may count on it to be buffered");
     assert_eq!(plan(&Case { size: EAGER + 1, ..exchange }, &plain()), GET, "not on a long one");
     assert_eq!(plan(&Case { standard: false, ..exchange }, &plain()), GET);
     let call = Case { caller: Caller::Call, ..exchange };
     assert_eq!(plan(&call, &plain()), GET);
-    let left = Case { pattern: Pattern::Left, ..exchange };
+    let left = Case { habit: Habit::Left, ..exchange };
     assert_eq!(plan(&left, &plain()), GET_KEPT);
     let speculative = Source::Shared { dense: true, sure: false };
     assert_eq!(plan(&Case { source: speculative, offered: true, ..left }, &plain()), GET, "only what is sure is kept");
@@ -255,8 +255,8 @@ fn packets_are_chosen_where_they_have_proved_quicker() {
     for (facts, tried) in [
         (SHARED, "try Alone Dense"),
         (Case { caller: Caller::Call, ..SHARED }, "try Alone Dense"),
-        (Case { caller: Caller::Call, pattern: Pattern::Exchange, ..SHARED }, "try Exchange Dense"),
-        (Case { caller: Caller::Nonblocking, pattern: Pattern::Left, ..SHARED }, "try Left Dense"),
+        (Case { caller: Caller::Call, habit: Habit::Exchange, ..SHARED }, "try Exchange Dense"),
+        (Case { caller: Caller::Nonblocking, habit: Habit::Left, ..SHARED }, "try Left Dense"),
         (Case { source: Source::Shared { dense: false, sure: true }, ..SHARED }, "try Alone InBlocks"),
     ] {
         let (plan, asked) = ask(&facts, &world);
@@ -279,7 +279,7 @@ fn private_memory_is_copied_by_the_kernel_for_one_that_waits() {
     assert_eq!(plan(&Case { caller: Caller::Nonblocking, ..FACTS }, &likely), KERNEL);
     assert_eq!(plan(&Case { standard: false, ..FACTS }, &likely), PACKETS);
     assert_eq!(plan(&LONG, &likely), GET, "by both");
-    let exchange = Case { caller: Caller::Nonblocking, pattern: Pattern::Exchange, ..FACTS };
+    let exchange = Case { caller: Caller::Nonblocking, habit: Habit::Exchange, ..FACTS };
     assert_eq!(plan(&exchange, &likely), SendPlan::RndvKernel(Unmatched::Kept));
     assert_eq!(plan(&Case { size: EAGER + 1, ..exchange }, &likely), KERNEL);
 }
@@ -292,7 +292,7 @@ fn whether_the_kernel_copies_is_tried_where_it_is_close() {
     assert_eq!(plan(&FACTS, &packets), PACKETS, "private memory leaves no choice that the receiver is told of");
     let (_, asked) = ask(&Case { caller: Caller::Call, ..FACTS }, &packets);
     assert_eq!(asked, ["try Call ByKernel"]);
-    let exchange = Case { pattern: Pattern::Exchange, ..LONG };
+    let exchange = Case { habit: Habit::Exchange, ..LONG };
     assert_eq!(plan(&exchange, &packets), SendPlan::RndvPackets, "what is tried is not left to the receiver");
 }
 
@@ -305,7 +305,7 @@ fn start(case: &Case, world: &World) -> (SendPlan, Vec<String>) {
 
 #[test]
 fn a_message_whose_published_receive_is_gone_keeps_its_turn() {
-    let case = Case { caller: Caller::Nonblocking, pattern: Pattern::Exchange, ..SHARED };
+    let case = Case { caller: Caller::Nonblocking, habit: Habit::Exchange, ..SHARED };
     let world = World { both: true, once: false, ..plain() };
     for one_copy in [false, true] {
         let mut world = world.clone();
@@ -366,7 +366,7 @@ fn the_copy_into_a_published_receive_is_the_one_that_proved_quicker() {
     }
     let private = World { located: FACTS.source, once: false, ..world.clone() };
     assert_eq!(start(&FACTS, &private).0, SendPlan::Deliver(CopyMode::ByDevice), "the costs tell");
-    let left = Case { caller: Caller::Nonblocking, pattern: Pattern::Left, ..FACTS };
+    let left = Case { caller: Caller::Nonblocking, habit: Habit::Left, ..FACTS };
     let computes = World { both: false, ..world };
     assert_eq!(start(&left, &computes).0, SendPlan::Deliver(CopyMode::Single), "the program computes meanwhile");
 }
@@ -407,7 +407,7 @@ fn an_irregular_message_of_long_blocks_is_a_region_of_segments() {
         region,
         "a published receive is no way"
     );
-    let exchange = Case { pattern: Pattern::Exchange, ..irregular };
+    let exchange = Case { habit: Habit::Exchange, ..irregular };
     assert_eq!(start(&exchange, &world).1[1], "try Exchange InSegments");
     let others = |case: &Case, world: &World| {
         let (plan, asked) = start(case, world);

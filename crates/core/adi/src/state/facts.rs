@@ -122,11 +122,6 @@ impl<'a> Sending<'a> {
     }
 
     fn locate(&mut self, purpose: Purpose) {
-        let purpose = match purpose {
-            Purpose::Unknown | Purpose::Message => tern_mcm::Purpose::Message,
-            Purpose::Awaited => tern_mcm::Purpose::Awaited,
-            Purpose::Exchange => tern_mcm::Purpose::Exchange,
-        };
         let (memory, quiet) = (self.data.memory(), self.state.requests.is_quiet(0));
         self.memory = self.state.direct().locate(self.to, memory, Use { purpose, bytes: memory.len, quiet });
         (self.known.source, self.known.located) = (source(&self.memory, true), true);
@@ -135,7 +130,7 @@ impl<'a> Sending<'a> {
     fn locate_segments(&mut self) -> Option<Copied> {
         let span = self.data.span().filter(|_| self.facts.pair.near)?;
         let (bytes, quiet) = (self.data.len() as u64, self.state.requests.is_quiet(0));
-        let used = Use { purpose: tern_mcm::Purpose::Message, bytes, quiet };
+        let used = Use { purpose: Purpose::Message, bytes, quiet };
         let located = self.state.direct().locate(self.to, span, used);
         let copied = self.facts.pair.in_segments(located.place != 0);
         self.span = copied.map(|_| located);
@@ -218,7 +213,7 @@ impl<'a> Receiving<'a> {
             Some(request) => self.state.locate_receive(request, self.from),
             None => {
                 let (memory, quiet) = (self.data.memory(), self.state.requests.is_quiet(0));
-                let used = Use { purpose: tern_mcm::Purpose::Message, bytes: memory.len, quiet };
+                let used = Use { purpose: Purpose::Message, bytes: memory.len, quiet };
                 let memory = self.state.direct().locate(self.from, memory, used);
                 self.state.release_unused(&memory);
                 memory
@@ -253,7 +248,7 @@ impl State {
             waiting_limit: self.waiting_limit_by(to, || pair.window),
             zero_copy_from: self.lends_from,
             caller: self.call.caller(waits),
-            pattern: if long { self.pattern(to, len, waits) } else { policy::Pattern::Plain },
+            habit: if long { self.habit(to, len, waits) } else { policy::Habit::Plain },
             standard: mode == SendMode::Standard,
             full: self.stream.is_full(to),
         }

@@ -3,17 +3,12 @@
 
 use super::State;
 use crate::Proc;
-use tern_policy::Pattern;
+use tern_policy::Habit;
 
 impl State {
     /// What the program does around a send of `len` bytes.
-    pub(super) fn pattern(&self, to: Proc, len: usize, waits: bool) -> Pattern {
-        let exchanged = self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len));
-        match exchanged {
-            true => Pattern::Exchange,
-            false if waits => Pattern::Plain,
-            false => Pattern::Left,
-        }
+    pub(super) fn habit(&self, to: Proc, len: usize, waits: bool) -> Habit {
+        Habit::of(self.call_exchanges(to, len) || (!waits && self.exchanges_with(to, len)), waits)
     }
 
     /// Whether the call that is under way exchanges messages of `len` bytes with `peer`.
@@ -21,11 +16,8 @@ impl State {
         self.call.exchanges(len, || self.eager_limit(peer))
     }
 
-    /// Whether the program most likely exchanges messages of `len` bytes with `peer`. Where it computes before it waits, long ones had better
-    /// be copied while the other side computes; of shorter ones the copy takes less than what it costs to write to memory that the other
-    /// core has in its cache: on a Xeon 8 to 64 KiB that are written anew cost either side 1.2 to 6.4 us so, else 2.3 to 8.5.
+    /// Whether the program most likely exchanges messages of `len` bytes with `peer`.
     pub(super) fn exchanges_with(&self, peer: Proc, len: usize) -> bool {
-        self.learned.habits.exchanges()
-            || (len <= self.eager_limit(peer) && self.learned.habits.exchanges_and_computes())
+        self.learned.habits.exchanges_such(|| len <= self.eager_limit(peer))
     }
 }

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use tern_policy::costs::Placement;
 use tern_policy::pair::Pair;
 use tern_policy::{
-    Caller, Copied, Decision, Facts, Known, Outcome, Pattern, PublishedReceive, Readiness, SendPlan, Source, Step,
-    Turn, ZeroCopy, aside, send,
+    Caller, Copied, Decision, Facts, Habit, Known, Outcome, PublishedReceive, Readiness, SendPlan, Source, Step, Turn,
+    ZeroCopy, aside, send,
 };
 
 /// A message and where it goes.
@@ -22,7 +22,7 @@ struct Case {
     network: bool,
     size: usize,
     caller: Caller,
-    pattern: Pattern,
+    habit: Habit,
     standard: bool,
     full: bool,
     shape: Shape,
@@ -51,7 +51,7 @@ const FAR: Limits = Limits { direct_from: 8 << 10, eager: 16 << 10, waiting: 16 
 
 impl Case {
     fn facts(&self) -> Facts {
-        let Case { size, caller, pattern, standard, full, limits, .. } = *self;
+        let Case { size, caller, habit, standard, full, limits, .. } = *self;
         let irregular_blocks = match self.shape {
             Shape::Irregular(blocks) => Some(blocks),
             Shape::Dense | Shape::Blocks => None,
@@ -65,7 +65,7 @@ impl Case {
             waiting_limit: limits.waiting,
             zero_copy_from: limits.zero_copy_from,
             caller,
-            pattern,
+            habit,
             standard,
             full,
         }
@@ -166,17 +166,17 @@ fn plan(case: &Case, oracle: &mut Oracle) -> String {
 
 fn rows(trees: &mut Trees, text: &mut String, case: Case, callers: &[Caller]) {
     for &caller in callers {
-        for pattern in [Pattern::Plain, Pattern::Exchange, Pattern::Left] {
+        for pattern in [Habit::Plain, Habit::Exchange, Habit::Left] {
             for (mode, standard, full) in
                 [("standard", true, false), ("synchronous", false, false), ("standard, full", true, true)]
             {
                 for shape in [Shape::Dense, Shape::Blocks, Shape::Irregular(16)] {
-                    let case = Case { caller, pattern, standard, full, shape, ..case };
+                    let case = Case { caller, habit, standard, full, shape, ..case };
                     let of = |size| {
                         let case = Case { size, ..case };
                         explore(|oracle| plan(&case, oracle))
                     };
-                    _ = writeln!(text, "  {caller:?}, {pattern:?}, {mode}, {shape:?}: {}", trees.by_length(of));
+                    _ = writeln!(text, "  {caller:?}, {habit:?}, {mode}, {shape:?}: {}", trees.by_length(of));
                 }
             }
         }
@@ -193,7 +193,7 @@ pub fn text() -> String {
         network: false,
         size: 0,
         caller: Caller::Blocking,
-        pattern: Pattern::Plain,
+        habit: Habit::Plain,
         standard: true,
         full: false,
         shape: Shape::Dense,
