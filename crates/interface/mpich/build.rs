@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use tern_face::generator::{Facts, entries, facts, stub, values};
+use tern_face::generator::{AbiFacts, entries, facts, stub, values};
 
 /// What marks an error code that the program has added: above MPI_ERR_LASTCODE.
 const ADDED_CODES: i64 = 0x4000_0000;
@@ -11,7 +11,7 @@ fn main() {
     println!("cargo:rerun-if-changed={}", tern_table::folder().display());
     println!("cargo:rerun-if-changed=facts");
     let tables = tern_table::Tables::read();
-    let facts = Facts::read(Path::new("facts/constants.txt"));
+    let facts = AbiFacts::read(Path::new("facts/constants.txt"));
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     let out = Path::new(&out);
     let write = |name: &str, text: String| std::fs::write(out.join(name), text).expect("writing to OUT_DIR");
@@ -22,7 +22,7 @@ fn main() {
 }
 
 /// The predefined handles: this face's value for each of the standard's.
-fn handles(tables: &tern_table::Tables, facts: &Facts) -> String {
+fn handles(tables: &tern_table::Tables, facts: &AbiFacts) -> String {
     let mut text = String::from("/// Standard handle, MPICH's.\npub const PREDEFINED_HANDLES: &[(usize, u32)] = &[\n");
     for (ty, name, standard) in facts::handles(tables) {
         let Some(own) = facts.number(&name).filter(|_| ty != "MPI_File") else { continue };

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
-use tern_face::generator::{Facts, entries, facts, stub, values};
+use tern_face::generator::{AbiFacts, entries, facts, stub, values};
 
 fn main() {
     println!("cargo:rerun-if-changed={}", tern_table::folder().display());
     println!("cargo:rerun-if-changed=facts");
     let tables = tern_table::Tables::read();
-    let mut facts = Facts::read(Path::new("facts/constants.txt"));
+    let mut facts = AbiFacts::read(Path::new("facts/constants.txt"));
     // The header says 3.1 and has most of 4.0, which programs find out by the version.
     facts.set("MPI_VERSION", "4");
     facts.set("MPI_SUBVERSION", "0");
@@ -20,7 +20,7 @@ fn main() {
     // Codes that programs add are above MPI_ERR_LASTCODE as they are.
     write("values.rs", values(&tables, &facts, "OpenMpi", 0));
     write("objects.rs", objects(&tables, &facts));
-    write("fortran.rs", fortran(&tables, &Facts::read(Path::new("facts/fortran.txt"))));
+    write("fortran.rs", fortran(&tables, &AbiFacts::read(Path::new("facts/fortran.txt"))));
     stub::link(out, "libmpi.so.40");
 }
 
@@ -46,7 +46,7 @@ const BESIDE: [(&str, i64, usize); 12] = [
 ];
 
 /// The predefined objects, each with the standard handle as its first word; and the list of their addresses by that.
-fn objects(tables: &tern_table::Tables, facts: &Facts) -> String {
+fn objects(tables: &tern_table::Tables, facts: &AbiFacts) -> String {
     // Several standard handles may be one object here; the object stands for the first.
     let mut by_symbol: BTreeMap<&str, usize> = BTreeMap::new();
     let mut addresses = Vec::new();
@@ -82,7 +82,7 @@ fn objects(tables: &tern_table::Tables, facts: &Facts) -> String {
 }
 
 /// Fortran's numbers of the predefined handles: kind, standard handle, number.
-fn fortran(tables: &tern_table::Tables, facts: &Facts) -> String {
+fn fortran(tables: &tern_table::Tables, facts: &AbiFacts) -> String {
     let mut text = String::from("pub const NUMBERS: &[(Kind, usize, i32)] = &[\n");
     for (ty, name, standard) in facts::handles(tables) {
         if let Some(number) = facts.number(&name) {

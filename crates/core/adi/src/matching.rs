@@ -54,7 +54,7 @@ pub enum Hindrance {
 
 /// Where an entry stands, so that it can be taken out again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place(u32);
+pub struct EntryId(u32);
 
 impl Default for Matching {
     fn default() -> Self {
@@ -85,20 +85,20 @@ impl Matching {
     /// Posts receive `id`. The caller has made sure that no unexpected message matches
     /// ([`Matching::find_unexpected`]).
     #[inline]
-    pub fn post(&mut self, pattern: Pattern, id: u32) -> Place {
+    pub fn post(&mut self, pattern: Pattern, id: u32) -> EntryId {
         let sequence = self.next();
         if pattern.is_wild() {
             self.wild += 1;
             self.kinds[wild::kind(&pattern)] += 1;
         }
         self.open += 1;
-        Place(self.posted.push(pattern, id, sequence))
+        EntryId(self.posted.push(pattern, id, sequence))
     }
 
     /// What keeps a receive of `pattern`, for which no unexpected message waits, from being published (rule 1 of the
     /// tuple queues): it must name its message exactly, and every older open receive that could take the message
     /// instead must be published itself. `posted`: where it is posted, if it is.
-    pub fn hindrance(&self, pattern: &Pattern, posted: Option<Place>) -> Option<Hindrance> {
+    pub fn hindrance(&self, pattern: &Pattern, posted: Option<EntryId>) -> Option<Hindrance> {
         let Pattern { context, source, tag } = *pattern;
         if pattern.is_wild() {
             return Some(Hindrance::Wild);
@@ -120,7 +120,7 @@ impl Matching {
     }
 
     /// Notes that a posted receive is published.
-    pub fn publish(&mut self, place: Place) {
+    pub fn publish(&mut self, place: EntryId) {
         self.posted.entry_mut(place.0).published = true;
     }
 
@@ -141,7 +141,7 @@ impl Matching {
 
     /// What a posted receive asks for.
     #[inline]
-    pub fn posted_pattern(&self, place: Place) -> Pattern {
+    pub fn posted_pattern(&self, place: EntryId) -> Pattern {
         self.posted.entry(place.0).key
     }
 
@@ -165,7 +165,7 @@ impl Matching {
 
     /// True for a posted receive without wildcards that gets the next message of its tuple, whatever else is posted.
     #[inline]
-    pub fn is_first(&self, place: Place) -> bool {
+    pub fn is_first(&self, place: EntryId) -> bool {
         self.wild == 0 && self.expected.is_none() && self.posted.entry(place.0).previous == NONE
     }
 
@@ -188,16 +188,16 @@ impl Matching {
     }
 
     /// The messages that wait for a receive, the oldest first. Their places are good until they are taken out.
-    pub fn kept(&self) -> impl Iterator<Item = (Place, u32, Tuple)> {
+    pub fn kept(&self) -> impl Iterator<Item = (EntryId, u32, Tuple)> {
         self.unexpected.by_age().into_iter().map(|at| {
-            let (id, tuple) = self.unexpected(Place(at));
-            (Place(at), id, tuple)
+            let (id, tuple) = self.unexpected(EntryId(at));
+            (EntryId(at), id, tuple)
         })
     }
 
     /// Withdraws a posted receive.
     #[inline]
-    pub fn withdraw(&mut self, place: Place) -> u32 {
+    pub fn withdraw(&mut self, place: EntryId) -> u32 {
         self.take_out(place.0)
     }
 
@@ -292,38 +292,38 @@ impl Matching {
 
     /// The oldest unexpected message that `pattern` matches.
     #[inline]
-    pub fn find_unexpected(&mut self, pattern: &Pattern) -> Option<Place> {
+    pub fn find_unexpected(&mut self, pattern: &Pattern) -> Option<EntryId> {
         if self.waiting == 0 {
             return None;
         }
-        if pattern.is_wild() { self.find_wild(pattern) } else { self.unexpected.first(pattern).map(Place) }
+        if pattern.is_wild() { self.find_wild(pattern) } else { self.unexpected.first(pattern).map(EntryId) }
     }
 
     #[inline(never)]
-    fn find_wild(&mut self, pattern: &Pattern) -> Option<Place> {
-        self.unexpected_wild.first(pattern, &self.unexpected).map(Place)
+    fn find_wild(&mut self, pattern: &Pattern) -> Option<EntryId> {
+        self.unexpected_wild.first(pattern, &self.unexpected).map(EntryId)
     }
 
     /// The message at a place that [`Matching::find_unexpected`] gave.
-    pub fn unexpected(&self, place: Place) -> (u32, Tuple) {
+    pub fn unexpected(&self, place: EntryId) -> (u32, Tuple) {
         let entry = self.unexpected.entry(place.0);
         (entry.id, entry.key.as_tuple())
     }
 
     /// Takes that message out.
-    pub fn take_unexpected(&mut self, place: Place) -> u32 {
+    pub fn take_unexpected(&mut self, place: EntryId) -> u32 {
         self.waiting -= 1;
         self.unexpected_wild.take(place.0, self.waiting);
         self.unexpected.remove(place.0)
     }
 
     /// The unexpected message with `tuple` whose id satisfies `test` (to take back a send).
-    pub fn find_message(&self, tuple: &Tuple, test: impl Fn(u32) -> bool) -> Option<Place> {
+    pub fn find_message(&self, tuple: &Tuple, test: impl Fn(u32) -> bool) -> Option<EntryId> {
         let mut at = self.unexpected.first(&Pattern::exact(tuple));
         while let Some(place) = at.filter(|&at| !test(self.unexpected.entry(at).id)) {
             at = self.unexpected.behind(place);
         }
-        at.map(Place)
+        at.map(EntryId)
     }
 }
 

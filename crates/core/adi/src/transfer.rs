@@ -1,6 +1,6 @@
 //! A transfer of this process: the entry that the parts of the engine know it by.
 
-use crate::matching::Place;
+use crate::matching::EntryId;
 use crate::{Data, Owner, Proc, Status, Tuple};
 
 /// No number of anything.
@@ -61,7 +61,7 @@ pub enum Side {
     },
     Receive {
         /// Where it is posted; none once a message has matched.
-        place: Option<Place>,
+        place: Option<EntryId>,
         /// The process that it names, or whose message has matched; [`crate::UNKNOWN`] for a wildcard.
         from: Proc,
         /// Where its sender sees it.

@@ -8,7 +8,7 @@ use crate::calls::Call;
 use crate::group::{Group, Member};
 use crate::operation::REFUSED;
 use crate::round::Round;
-use crate::tags::{Way, tag_among};
+use crate::tags::{CallKind, tag_among};
 use std::cell::{Cell, RefCell};
 use std::ptr::null_mut;
 use std::rc::Rc;
@@ -27,7 +27,7 @@ pub struct Absent {
 
 impl Absent {
     /// Takes the place of the collective `call` in the order of those.
-    pub fn new(peers: &Rc<impl Member>, call: Call, way: Way) -> Absent {
+    pub fn new(peers: &Rc<impl Member>, call: Call, way: CallKind) -> Absent {
         let peers = peers.group();
         let tag = peers.next_tag(call as u8, way);
         Absent { peers: peers.clone(), tag, awaited: RefCell::default(), over: Cell::new(false) }

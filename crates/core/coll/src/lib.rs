@@ -89,7 +89,7 @@ pub use persistent::{Repeated, What, Wrong};
 pub use reduction::reduce_local;
 pub use round::Round;
 pub use schedule::Schedule;
-pub use tags::Way;
+pub use tags::CallKind;
 pub use tern_policy::collective::{
     Algorithm, CollReason, CollStep, CollWay, Collective, Forced, Selection, Without, able,
 };

@@ -8,7 +8,7 @@ use crate::lines::Lines;
 use crate::memory::{Temp, copy};
 use crate::reduction::apply;
 use crate::schedule::{Action, Peer, Schedule};
-use crate::tags::{NUMBERS, PERSISTENT, Way, tag_among};
+use crate::tags::{CallKind, NUMBERS, PERSISTENT, tag_among};
 use crate::transport::{Told, Transport};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -133,7 +133,7 @@ impl<R: Copy> Operation<R> {
     }
 
     fn numbered(&self) -> u32 {
-        self.peers.next_tag(self.call, Way::Nonblocking)
+        self.peers.next_tag(self.call, CallKind::Nonblocking)
     }
 
     /// Makes the operation active. It must not be active already. Nothing is sent before the
@@ -368,7 +368,7 @@ fn run_numbered(
     let mut operation: Operation = Operation::new(peers, schedule);
     operation.call = call;
     let group = peers.group();
-    operation.fixed = Some(group.next_tag(call, Way::Blocking));
+    operation.fixed = Some(group.next_tag(call, CallKind::Blocking));
     adi.will_wait_together(operation.schedule.exchanges, || operation.schedule.longest());
     operation.start();
     let mut rank = group.rank as usize;

@@ -21,17 +21,17 @@ pub(crate) fn tag_of_turn(turn: u64) -> i32 {
 
 /// How a collective is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum CallKind {
     Blocking,
     Nonblocking,
 }
 
 impl Group {
     /// The tag of the next collective `call`, which takes its place in the order of those.
-    pub(crate) fn next_tag(&self, call: u8, way: Way) -> u32 {
+    pub(crate) fn next_tag(&self, call: u8, way: CallKind) -> u32 {
         let (numbers, bit) = match way {
-            Way::Blocking => (&self.blocking, BLOCKING),
-            Way::Nonblocking => (&self.sequence, 0),
+            CallKind::Blocking => (&self.blocking, BLOCKING),
+            CallKind::Nonblocking => (&self.sequence, 0),
         };
         let next = &numbers[call as usize % CALLS];
         let number = next.replace(next.get().wrapping_add(1));

@@ -10,7 +10,7 @@ mod strided;
 use std::ops::Range;
 
 use crate::cost::Shape;
-use crate::hints::{Hints, Way};
+use crate::hints::{AccessKind, Hints};
 use crate::memory::Walk;
 use crate::representation::Converter;
 use crate::{Class, Error, File, Guard, Memory, Sharing, View};
@@ -139,7 +139,12 @@ impl Access<'_> {
         }
         let shape = Shape { bytes, runs: self.view.runs(bytes), span: range.end - range.start };
         if self.view.is_ordered(position, bytes)
-            && shape.sieve(self.hints.read_sieving, self.hints.read_buffer, Way::Read, self.file.calls.cost(Way::Read))
+            && shape.sieve(
+                self.hints.read_sieving,
+                self.hints.read_buffer,
+                AccessKind::Read,
+                self.file.calls.cost(AccessKind::Read),
+            )
         {
             return self.read_windows(position, walk);
         }
@@ -160,8 +165,8 @@ impl Access<'_> {
             && shape.sieve(
                 self.hints.write_sieving,
                 self.hints.write_buffer,
-                Way::Write,
-                self.file.calls.cost(Way::Write),
+                AccessKind::Write,
+                self.file.calls.cost(AccessKind::Write),
             )
             && self.file.may_have_windows()
         {

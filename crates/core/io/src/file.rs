@@ -11,7 +11,7 @@ use tern_counters as counters;
 
 use crate::cost::Calls;
 use crate::error::{Class, Error};
-use crate::hints::Way;
+use crate::hints::AccessKind;
 
 /// How a file is opened. MPI_MODE_APPEND is no matter of the file: it only says where pointers begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl File {
     }
 
     /// Nanoseconds that a call which moves little takes, as far as calls have shown it.
-    pub fn call_cost(&self, way: Way) -> u64 {
+    pub fn call_cost(&self, way: AccessKind) -> u64 {
         self.calls.cost(way) as u64
     }
 
@@ -223,7 +223,7 @@ impl File {
         let mut done = 0;
         while done < out.len() {
             let (at, left) = (offset + done as u64, out.len() - done);
-            match self.transfer(Way::Read, at, left, |fd, at| rustix::io::pread(fd, &mut out[done..], at))? {
+            match self.transfer(AccessKind::Read, at, left, |fd, at| rustix::io::pread(fd, &mut out[done..], at))? {
                 0 => break,
                 some => done += some,
             }
@@ -243,7 +243,7 @@ impl File {
         let mut done = 0;
         while done < bytes.len() {
             let (at, left) = (offset + done as u64, bytes.len() - done);
-            done += self.transfer(Way::Write, at, left, |fd, at| rustix::io::pwrite(fd, &bytes[done..], at))?;
+            done += self.transfer(AccessKind::Write, at, left, |fd, at| rustix::io::pwrite(fd, &bytes[done..], at))?;
         }
         Ok(())
     }
@@ -251,11 +251,11 @@ impl File {
     /// A call that transfers some of `len` bytes; returns how many. To write nothing is an error: a
     /// device that takes nothing and says nothing would be asked for ever.
     pub(crate) fn transfer(
-        &self, way: Way, at: u64, len: usize, mut call: impl FnMut(BorrowedFd<'_>, u64) -> Result<usize, Errno>,
+        &self, way: AccessKind, at: u64, len: usize, mut call: impl FnMut(BorrowedFd<'_>, u64) -> Result<usize, Errno>,
     ) -> Result<usize, Error> {
         let (verb, calls, bytes) = match way {
-            Way::Read => ("read", &counters::FILE_READS, &counters::FILE_READ_BYTES),
-            Way::Write => ("write", &counters::FILE_WRITES, &counters::FILE_WRITE_BYTES),
+            AccessKind::Read => ("read", &counters::FILE_READS, &counters::FILE_READ_BYTES),
+            AccessKind::Write => ("write", &counters::FILE_WRITES, &counters::FILE_WRITE_BYTES),
         };
         let begin = self.calls.is_due(len).then(Instant::now);
         let called = again(|| call(self.fd.as_fd(), at));
@@ -263,7 +263,7 @@ impl File {
             self.calls.note(way, begin.elapsed());
         }
         let done = match (called, way) {
-            (Ok(0), Way::Write) => Err(Errno::IO),
+            (Ok(0), AccessKind::Write) => Err(Errno::IO),
             (done, _) => done,
         };
         calls.add(1);

@@ -2,7 +2,7 @@
 
 /// Which way a system call moves data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum AccessKind {
     Read,
     Write,
 }

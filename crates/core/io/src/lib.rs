@@ -34,7 +34,7 @@ pub use access::{read, write};
 pub use error::{Class, Error};
 pub use file::{Buffer, File, Mode};
 pub use grid::Grid;
-pub use hints::{Choice, Hints, Way};
+pub use hints::{AccessKind, Choice, Hints};
 pub use lock::{Guard, Sharing};
 pub use memory::Memory;
 pub use representation::{Conversion, Representation};

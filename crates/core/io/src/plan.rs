@@ -10,7 +10,7 @@
 use std::ops::Range;
 
 use crate::cost::{self, Shape};
-use crate::hints::{Choice, Way};
+use crate::hints::{AccessKind, Choice};
 use crate::view::View;
 
 /// What the others have to know of one process's part in a collective access. Plain numbers, to be
@@ -49,7 +49,7 @@ impl Request {
 /// What the user wishes of collective accesses. Must be the same in all processes.
 #[derive(Clone, Copy, Debug)]
 pub struct Wishes {
-    pub way: Way,
+    pub way: AccessKind,
     /// `romio_cb_read` or `romio_cb_write`.
     pub buffering: Choice,
     /// How many processes access the file (`cb_nodes`); None: chosen here.
@@ -62,7 +62,7 @@ pub struct Wishes {
 
 impl Default for Wishes {
     fn default() -> Wishes {
-        Wishes { way: Way::Read, buffering: Choice::Auto, aggregators: None, buffer: None, align: 0 }
+        Wishes { way: AccessKind::Read, buffering: Choice::Auto, aggregators: None, buffer: None, align: 0 }
     }
 }
 
@@ -181,7 +181,7 @@ impl Plan {
 }
 
 /// What the accesses cost if each process does its own, all at the same time.
-fn alone(active: &[&Request], way: Way) -> f64 {
+fn alone(active: &[&Request], way: AccessKind) -> f64 {
     let shape = |request: &&Request| {
         let Request { first, end, bytes, runs, .. } = **request;
         Shape { bytes, runs, span: end - first }

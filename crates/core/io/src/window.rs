@@ -8,7 +8,7 @@ use crate::cost::Shape;
 use crate::error::Error;
 use crate::file::File;
 use crate::grid::Grid;
-use crate::hints::{Hints, Way};
+use crate::hints::{AccessKind, Hints};
 use crate::lock::Sharing;
 use tern_memory::Lack;
 
@@ -118,7 +118,9 @@ fn part(run: &Range<u64>, start: u64) -> Range<usize> {
 pub fn read_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hints) -> Result<u64, Error> {
     let (range, runs) = (window.range(), window.runs()?);
     let shape = shape(&runs, &range);
-    if shape.runs < 2 || shape.sieve(hints.read_sieving, buffer.len(), Way::Read, file.calls.cost(Way::Read)) {
+    if shape.runs < 2
+        || shape.sieve(hints.read_sieving, buffer.len(), AccessKind::Read, file.calls.cost(AccessKind::Read))
+    {
         FILE_WINDOWS_READ.add(u64::from(shape.runs > 1));
         let len = (range.end - range.start) as usize;
         return Ok(range.start + file.read_at(range.start, &mut buffer[..len])? as u64);
@@ -138,8 +140,8 @@ pub fn write_window(file: &File, window: &Window, buffer: &mut [u8], hints: &Hin
     let (range, runs) = (window.range(), window.runs()?);
     let shape = shape(&runs, &range);
     file.check_limit(range.end, shape.bytes, &|| format!("write {} bytes at offset {}", shape.bytes, range.start))?;
-    let sieve =
-        file.readable() && shape.sieve(hints.write_sieving, buffer.len(), Way::Write, file.calls.cost(Way::Write));
+    let sieve = file.readable()
+        && shape.sieve(hints.write_sieving, buffer.len(), AccessKind::Write, file.calls.cost(AccessKind::Write));
     if sieve
         && file.may_have_windows()
         && let Some(_lock) = file.lock(Sharing::Exclusive, range.clone())?

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use common::{Name, dense, noise};
 use proptest::prelude::*;
 use tern_io::plan::{Plan, Request, Wishes};
-use tern_io::{Choice, Hints, Representation, View, Way, Window, read_window, write, write_window};
+use tern_io::{AccessKind, Choice, Hints, Representation, View, Window, read_window, write, write_window};
 use tern_layout::{Basic, Type};
 
 /// A process's part: a view, a position in it, and how much.
@@ -78,7 +78,7 @@ fn dealt() -> impl Strategy<Value = Vec<Part>> {
 
 fn wishes() -> impl Strategy<Value = Wishes> {
     (prop::option::of(1..9usize), 1..600u64, 0..100u64).prop_map(|(aggregators, buffer, align)| Wishes {
-        way: Way::Write,
+        way: AccessKind::Write,
         buffering: Choice::Always,
         aggregators,
         buffer: Some(buffer),
@@ -206,7 +206,7 @@ fn plans_are_made_where_they_pay() {
 #[test]
 fn domains_are_aligned() {
     let wishes = Wishes {
-        way: Way::Write,
+        way: AccessKind::Write,
         buffering: Choice::Always,
         aggregators: Some(3),
         buffer: Some(1 << 20),

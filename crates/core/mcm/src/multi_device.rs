@@ -44,7 +44,7 @@ pub struct MultiDevice {
 }
 
 /// Which device reaches a process, and the number that it has there.
-enum Way {
+enum Via {
     Shm(u32),
     Network,
     /// One of [`MultiDevice::far`].
@@ -120,12 +120,12 @@ impl MultiDevice {
     }
 
     #[inline(always)]
-    fn way(&self, peer: u32) -> Way {
+    fn way(&self, peer: u32) -> Via {
         match self.numbers.way(peer) {
-            numbers::Way::Shm(peer) => Way::Shm(peer),
-            numbers::Way::Network => Way::Network,
-            numbers::Way::Beyond(_) if self.far.of(peer).is_some() => Way::Far,
-            numbers::Way::Beyond(peer) => Way::Shm(peer),
+            numbers::Route::Shm(peer) => Via::Shm(peer),
+            numbers::Route::Network => Via::Network,
+            numbers::Route::Beyond(_) if self.far.of(peer).is_some() => Via::Far,
+            numbers::Route::Beyond(peer) => Via::Shm(peer),
         }
     }
 
@@ -177,7 +177,7 @@ impl MultiDevice {
     }
 
     fn near(&self, first: u32, on: impl Fn(&Shm, u32)) {
-        if let numbers::Way::Beyond(first) = self.numbers.way(first) {
+        if let numbers::Route::Beyond(first) = self.numbers.way(first) {
             on(&self.shm, first);
         }
     }
@@ -221,9 +221,9 @@ impl MultiDevice {
     #[inline]
     pub fn eager(&self, peer: u32) -> usize {
         match self.way(peer) {
-            Way::Shm(_) => self.abilities.eager,
-            Way::Network => self.network.abilities().eager,
-            Way::Far => self.with_far(peer, |far, _| far.abilities().eager).unwrap_or(0),
+            Via::Shm(_) => self.abilities.eager,
+            Via::Network => self.network.abilities().eager,
+            Via::Far => self.with_far(peer, |far, _| far.abilities().eager).unwrap_or(0),
         }
     }
 
@@ -231,9 +231,9 @@ impl MultiDevice {
     #[inline]
     pub fn piece(&self, peer: u32) -> Option<usize> {
         match self.way(peer) {
-            Way::Shm(_) => self.abilities.piece,
-            Way::Network => self.network.abilities().piece,
-            Way::Far => self.with_far(peer, |far, _| far.abilities().piece).flatten(),
+            Via::Shm(_) => self.abilities.piece,
+            Via::Network => self.network.abilities().piece,
+            Via::Far => self.with_far(peer, |far, _| far.abilities().piece).flatten(),
         }
     }
 
@@ -241,13 +241,13 @@ impl MultiDevice {
     #[inline]
     pub fn send_short(&self, peer: u32, header: &Header, payload: &[u8]) -> bool {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.send_short(peer, header, payload),
+            Via::Shm(peer) => self.shm.send_short(peer, header, payload),
             // A device that takes more than the header takes what travels with it.
-            Way::Network => {
+            Via::Network => {
                 payload.len() <= self.network.abilities().inline
                     && self.network.copy_and_send(peer, header, Payload::Bytes(payload)).is_some()
             }
-            Way::Far => {
+            Via::Far => {
                 let send = |far: &tern_tcp::Tcp, peer| {
                     payload.len() <= far.abilities().inline
                         && far.copy_and_send(peer, header, Payload::Bytes(payload)).is_some()
@@ -274,10 +274,10 @@ impl MultiDevice {
     #[inline]
     pub fn take_from(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.take_from(peer, looks, take),
-            Way::Network => self.network.take_next(peer, looks, &mut take),
+            Via::Shm(peer) => self.shm.take_from(peer, looks, take),
+            Via::Network => self.network.take_next(peer, looks, &mut take),
             // A look at all of them finds it.
-            Way::Far => false,
+            Via::Far => false,
         }
     }
 
@@ -312,18 +312,18 @@ impl Channel for MultiDevice {
 
     fn reaches(&self, peer: u32) -> bool {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.reaches(peer),
-            Way::Network => self.network.reaches(peer),
-            Way::Far => true,
+            Via::Shm(peer) => self.shm.reaches(peer),
+            Via::Network => self.network.reaches(peer),
+            Via::Far => true,
         }
     }
 
     #[inline]
     fn copy_and_send(&self, peer: u32, header: &Header, payload: Payload<'_>) -> Option<usize> {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.copy_and_send(peer, header, payload),
-            Way::Network => self.network.copy_and_send(peer, header, payload),
-            Way::Far => self.with_far(peer, |far, peer| far.copy_and_send(peer, header, payload)).flatten(),
+            Via::Shm(peer) => self.shm.copy_and_send(peer, header, payload),
+            Via::Network => self.network.copy_and_send(peer, header, payload),
+            Via::Far => self.with_far(peer, |far, peer| far.copy_and_send(peer, header, payload)).flatten(),
         }
     }
 
@@ -333,9 +333,9 @@ impl Channel for MultiDevice {
 
     fn lending(&self, peer: u32, payload: &[u8]) -> Lending {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.lending(peer, payload),
-            Way::Network => self.network.lending(peer, payload),
-            Way::Far => Lending::No,
+            Via::Shm(peer) => self.shm.lending(peer, payload),
+            Via::Network => self.network.lending(peer, payload),
+            Via::Far => Lending::No,
         }
     }
 
@@ -343,9 +343,9 @@ impl Channel for MultiDevice {
         // SAFETY: the contract is the same.
         unsafe {
             match self.way(peer) {
-                Way::Shm(peer) => self.shm.send_from(peer, cut, payload, sender),
-                Way::Network => self.network.send_from(peer, cut, payload, sender),
-                Way::Far => false,
+                Via::Shm(peer) => self.shm.send_from(peer, cut, payload, sender),
+                Via::Network => self.network.send_from(peer, cut, payload, sender),
+                Via::Far => false,
             }
         }
     }
@@ -356,9 +356,9 @@ impl Channel for MultiDevice {
 
     fn expect_more(&self, peer: u32) {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.expect_more(peer),
-            Way::Network => self.network.expect_more(peer),
-            Way::Far => {}
+            Via::Shm(peer) => self.shm.expect_more(peer),
+            Via::Network => self.network.expect_more(peer),
+            Via::Far => {}
         }
     }
 
@@ -373,8 +373,8 @@ impl Channel for MultiDevice {
 
     fn control_slots(&self, peer: u32, index: u32) -> Option<ControlSlots> {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.control_slots(peer, index),
-            Way::Network | Way::Far => None,
+            Via::Shm(peer) => self.shm.control_slots(peer, index),
+            Via::Network | Via::Far => None,
         }
     }
 
@@ -384,8 +384,8 @@ impl Channel for MultiDevice {
 
     fn bound(&self, peer: u32) -> Bound {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.bound(peer),
-            Way::Network | Way::Far => Bound::Nowhere,
+            Via::Shm(peer) => self.shm.bound(peer),
+            Via::Network | Via::Far => Bound::Nowhere,
         }
     }
 
@@ -434,7 +434,7 @@ impl Channel for MultiDevice {
 
     fn reach(&self, peer: u32) {
         // All in another job call each other at once, and a node needs no call.
-        if let Way::Network = self.way(peer) {
+        if let Via::Network = self.way(peer) {
             self.network.reach(peer);
         }
     }
@@ -446,8 +446,8 @@ impl Channel for MultiDevice {
 
     fn shares_core(&self, peer: u32) -> bool {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.shares_core(peer),
-            Way::Network | Way::Far => true,
+            Via::Shm(peer) => self.shm.shares_core(peer),
+            Via::Network | Via::Far => true,
         }
     }
 
@@ -464,9 +464,9 @@ impl Channel for MultiDevice {
 
     fn ring(&self, peer: u32) {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.ring(peer),
-            Way::Network => self.network.ring(peer),
-            Way::Far => _ = self.with_far(peer, |far, peer| far.ring(peer)),
+            Via::Shm(peer) => self.shm.ring(peer),
+            Via::Network => self.network.ring(peer),
+            Via::Far => _ = self.with_far(peer, |far, peer| far.ring(peer)),
         }
     }
 }

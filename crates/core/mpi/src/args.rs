@@ -53,13 +53,13 @@ impl<T: Copy> Out<T> {
 /// A result parameter of the tool interface, or an array of results: null where the caller does not
 /// want it (MPI 5.0 section 15.3).
 #[derive(Clone, Copy, Debug)]
-pub struct Place<T>(*mut T);
+pub struct OptionalOut<T>(*mut T);
 
-impl<T: Copy> Place<T> {
+impl<T: Copy> OptionalOut<T> {
     /// # Safety
     /// `ptr` is null, or valid for reads and writes of as many `T` as the function uses.
-    pub unsafe fn new(ptr: *mut T) -> Place<T> {
-        Place(ptr)
+    pub unsafe fn new(ptr: *mut T) -> OptionalOut<T> {
+        OptionalOut(ptr)
     }
     pub fn is_null(&self) -> bool {
         self.0.is_null()

@@ -3,7 +3,7 @@
 use crate::direct::THRESHOLD;
 use crate::state::Shm;
 use tern_policy::costs::Placement;
-use tern_tune::Facts;
+use tern_tune::Between;
 
 impl Shm {
     /// For each size and case: which way a message will take, and what the others would cost.
@@ -13,7 +13,7 @@ impl Shm {
     pub fn explain(&self) -> String {
         let kernel = self.direct.access.kernel_copies_here();
         let own = tern_node::affinity();
-        let facts = Facts {
+        let facts = Between {
             placement: tern_tune::placements(&own).first().copied().unwrap_or(Placement::L3),
             crowded: self.segment.geometry.processes > self.cores(),
             push: kernel,

@@ -11,7 +11,7 @@ use tern_settings::Mechanism;
 
 /// What is the same for all messages between two processes.
 #[derive(Clone, Copy, Debug)]
-pub struct Facts {
+pub struct Between {
     /// Where the two are.
     pub placement: Placement,
     /// More ranks than cores.
@@ -46,7 +46,7 @@ const CASES: [(Stage, bool, &str); 4] = [
 
 /// For each size and case: which way is chosen, and what all ways would cost, in microseconds.
 /// Buffers are in the cache and contiguous.
-pub fn explain(costs: &Costs, facts: &Facts) -> String {
+pub fn explain(costs: &Costs, facts: &Between) -> String {
     let mut text = format!(
         "How messages move between cores that {}{}.\n\
          Microseconds until both processes are done; * is what is chosen, - what is not possible.\n\
@@ -111,7 +111,7 @@ pub fn explain(costs: &Costs, facts: &Facts) -> String {
 }
 
 /// From which lengths on a way pays, by what the cores of two processes share.
-fn classes(text: &mut String, costs: &Costs, facts: &Facts) {
+fn classes(text: &mut String, costs: &Costs, facts: &Between) {
     let _ = writeln!(
         text,
         "\nThresholds by what the cores of two processes share; * is the class of the tables above. A receive that is waited for is\n\
@@ -149,7 +149,7 @@ fn classes(text: &mut String, costs: &Costs, facts: &Facts) {
 }
 
 /// What a root decides by of collectives that may go by a region of its memory.
-fn regions(text: &mut String, costs: &Costs, facts: &Facts) {
+fn regions(text: &mut String, costs: &Costs, facts: &Between) {
     let _ = writeln!(
         text,
         "\nCollectives of {} processes on {} cores with a root, private memory: microseconds through shared memory, in two\n\
@@ -184,7 +184,7 @@ fn regions(text: &mut String, costs: &Costs, facts: &Facts) {
 }
 
 /// The first size that is shown of which receivers that wait try to have the kernel copy it alone, if there is one.
-fn tried_from(costs: &Costs, facts: &Facts) -> Option<u64> {
+fn tried_from(costs: &Costs, facts: &Between) -> Option<u64> {
     let is_decided = facts.asked != Mechanism::Auto || facts.single_copy.is_asked;
     let tries = facts.pull && !facts.crowded && !is_decided;
     let may = |&size: &u64| size >= FETCHED_BY_KERNEL_FROM && may_fetch_by_kernel(costs, facts.placement, size);
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use tern_policy::costs::{Curve, Mover, PLACEMENTS};
 
-    const FACTS: Facts = Facts {
+    const FACTS: Between = Between {
         placement: Placement::L3,
         crowded: false,
         push: true,
@@ -290,12 +290,12 @@ mod tests {
     #[test]
     fn what_is_tried_is_said() {
         let mut costs = Costs::default();
-        let says = |costs: &Costs, facts: &Facts| explain(costs, facts).contains("from 16 KiB\non it is tried");
+        let says = |costs: &Costs, facts: &Between| explain(costs, facts).contains("from 16 KiB\non it is tried");
         for pace in &mut costs.paces {
             pace.movers[Mover::Cma as usize] = pace.movers[Mover::Eager as usize].clone();
         }
         assert!(says(&costs, &FACTS));
-        assert!(!says(&costs, &Facts { crowded: true, ..FACTS }));
+        assert!(!says(&costs, &Between { crowded: true, ..FACTS }));
         for pace in &mut costs.paces {
             pace.movers[Mover::Cma as usize] = std::array::from_fn(|_| Curve::new(vec![(0, 1e9), (1, 1e9)]).unwrap());
         }
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn a_length_that_is_asked_for_decides_in_the_tables_too() {
         let single_copy = SingleCopy { messages: [Some(256 << 10); PLACEMENTS], is_asked: true, ..FACTS.single_copy };
-        let text = explain(&Costs::default(), &Facts { single_copy, ..FACTS });
+        let text = explain(&Costs::default(), &Between { single_copy, ..FACTS });
         assert!(text.contains("TERN_SINGLE_COPY_FROM asks for one copy of private memory from 256 KiB on."), "{text}");
         assert!(!text.contains("on it is tried"), "nothing else is tried: {text}");
         let waits = marks(&text, "Buffers private; no receive is there yet");
@@ -318,14 +318,14 @@ mod tests {
     #[test]
     fn collectives_of_three_and_more_are_explained() {
         assert!(!explain(&Costs::default(), &FACTS).contains("\nCollectives of"));
-        let facts = Facts { members: 4, cores: 4, ..FACTS };
-        let row = |facts: &Facts| {
+        let facts = Between { members: 4, cores: 4, ..FACTS };
+        let row = |facts: &Between| {
             let text = explain(&Costs::default(), facts);
             let rows = text.split_once("\nCollectives of 4 processes on 4 cores").expect("a heading").1.to_owned();
             rows.lines().find(|line| line.starts_with("   1 MiB")).expect("a row").to_owned()
         };
         assert_eq!(row(&facts).matches('*').count(), 3);
-        let pipe = row(&Facts { asked: Mechanism::Pipe, pull: false, push: false, ..facts });
+        let pipe = row(&Between { asked: Mechanism::Pipe, pull: false, push: false, ..facts });
         assert_eq!((pipe.matches(" -").count(), pipe.contains('?')), (3, false), "{pipe}");
     }
 
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn what_is_not_possible_has_no_figure() {
-        let facts = Facts {
+        let facts = Between {
             push: false,
             pull: false,
             asked: Mechanism::Pipe,

@@ -18,7 +18,7 @@ pub use cache::{OwnCacheRoom, shared_cache};
 pub use calibrate::{Calibration, Disturbance, Signs, calibrate};
 pub use chooser::{chooser, single_copy};
 pub use compare::compare;
-pub use explain::{Facts, explain};
+pub use explain::{Between, explain};
 pub use machine::Machine;
 pub use place::{Places, placements};
 pub use store::load;

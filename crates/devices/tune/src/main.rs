@@ -9,7 +9,7 @@ use std::time::Duration;
 use tern_policy::costs::{Costs, Mover, Placement, Promotion, Warmth};
 use tern_policy::transfer::SingleCopy;
 use tern_settings::Mechanism;
-use tern_tune::{Facts, Machine, compare, explain, shared_cache, store};
+use tern_tune::{Between, Machine, compare, explain, shared_cache, store};
 
 const HELP: &str = "\
 Measures what it costs to move messages between the cores of this machine, and keeps the result for
@@ -233,8 +233,8 @@ fn figures(text: &mut String, costs: &Rc<Costs>, placements: &[Placement]) {
 }
 
 /// Two processes that may do anything.
-fn facts(placement: Placement) -> Facts {
-    Facts {
+fn facts(placement: Placement) -> Between {
+    Between {
         placement,
         crowded: false,
         push: true,

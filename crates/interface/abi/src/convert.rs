@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 use tern_mpi::advice::COMMIT;
-use tern_mpi::args::{Counts, Handles, Out, OutArray, OutCount, Place, StatusOut, TextOut};
+use tern_mpi::args::{Counts, Handles, OptionalOut, Out, OutArray, OutCount, StatusOut, TextOut};
 use tern_mpi::constants::*;
 use tern_mpi::error::{Error, Result};
 use tern_mpi::file::File;
@@ -393,9 +393,9 @@ pub unsafe fn optional_string<'a>(pointer: Ptr) -> Option<&'a str> {
 ///
 /// # Safety
 /// `pointer` is null or valid for as many `T` as the function uses.
-pub unsafe fn place<T: Copy>(pointer: Ptr) -> Place<T> {
+pub unsafe fn place<T: Copy>(pointer: Ptr) -> OptionalOut<T> {
     // SAFETY: passed on to the caller.
-    unsafe { Place::new(pointer.cast()) }
+    unsafe { OptionalOut::new(pointer.cast()) }
 }
 
 /// # Safety

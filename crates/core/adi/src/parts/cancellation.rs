@@ -1,6 +1,6 @@
 //! Part of the engine: what to do about a transfer that is to be cancelled (MPI 5.0 section 3.8.4). Nothing is kept for that.
 
-use crate::matching::Place;
+use crate::matching::EntryId;
 use crate::transfer::{Side, Transfer};
 use crate::{Proc, Tuple};
 
@@ -10,7 +10,7 @@ pub enum Cancellation {
     /// Nothing: it is over, or its message has matched.
     Late,
     /// The receive is to be taken back from its sender's sight, and then out of matching.
-    Recall(Place),
+    Recall(EntryId),
     /// The message is this process's own: it is cancelled if no receive has matched it.
     Own(Tuple),
     /// The receiver is asked to give the message back.

@@ -2,7 +2,7 @@
 
 use super::State;
 use super::facts::{Planned, Receiving, key};
-use crate::matching::{Hindrance, Place};
+use crate::matching::{EntryId, Hindrance};
 use crate::parts::stream::Bulk;
 use crate::transfer::{Published, Side};
 use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
@@ -277,7 +277,7 @@ impl State {
 
     /// A published receive has got its message, of `size` bytes, by another way than the stream.
     #[inline]
-    fn leave_matching(&mut self, from: Proc, place: Option<Place>, published: Published, size: u64, way: Way) {
+    fn leave_matching(&mut self, from: Proc, place: Option<EntryId>, published: Published, size: u64, way: Way) {
         self.learned.note_way(from, size as usize, way);
         if let Some(place) = place {
             self.matching.withdraw(place);
@@ -295,7 +295,7 @@ impl State {
     /// [`State::filled`] of one that is freed at once: nobody sees its transfer any more, which stays as it was.
     #[inline]
     pub(super) fn filled_and_freed(
-        &mut self, request: u32, from: Proc, place: Option<Place>, published: Published, status: &Status,
+        &mut self, request: u32, from: Proc, place: Option<EntryId>, published: Published, status: &Status,
     ) {
         let Status { source, tag, bytes, .. } = *status;
         counters::PUBLISHED_FILLED.add(1);

@@ -1,7 +1,7 @@
 //! What all small worlds have in common: the receives of the program and their matching, the visit of every state,
 //! and what MPI asks of messages and receives (MPI 5.0 section 3.5) when nothing is left to do.
 
-use crate::matching::{Matching, Place};
+use crate::matching::{EntryId, Matching};
 use crate::{Pattern, Tuple};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -67,7 +67,7 @@ pub enum Step {
 #[derive(Clone)]
 pub struct Receive {
     pub pattern: Pattern,
-    pub place: Option<Place>,
+    pub place: Option<EntryId>,
     pub got: Option<Message>,
     pub cancelled: bool,
 }

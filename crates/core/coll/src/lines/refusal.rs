@@ -23,7 +23,7 @@ use super::label::{
 use super::{Done, Lines};
 pub use crate::calls::Call;
 use crate::group::Group;
-use crate::tags::Way;
+use crate::tags::CallKind;
 use tern_adi::Adi;
 use tern_mcm::DEPTH;
 use tern_policy::collective::{CollWay, Collective, InPlace, Shape, collective, longest_part};
@@ -212,7 +212,7 @@ impl Lines {
         }
         if kind == Kind::Messages as u64 {
             let call = (bytes & ((1 << CALL) - 1)) as u8;
-            peers.next_tag(call, Way::Blocking);
+            peers.next_tag(call, CallKind::Blocking);
             let len = (bytes >> CALL << UNIT) as usize;
             let known = Call::numbered(call).and_then(kind_of);
             known.into_iter().for_each(|kind| self.pass_by(kind, len));
@@ -307,7 +307,7 @@ impl Lines {
             let _ = self.await_free(adi, turn, turn - AHEAD / 2);
         }
         self.refuse_turn(adi, plain(known.label()));
-        peers.next_tag(known.call as u8, Way::Blocking);
+        peers.next_tag(known.call as u8, CallKind::Blocking);
     }
 
     /// The next turn, whatever the others take it for, is one of a call that was refused: this member takes no further one.

@@ -55,7 +55,7 @@ pub struct Told {
 
 /// Where a member's buffer begins, as it has told.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct BufferAt {
     /// In what all share, or [`PRIVATE`]; 0: nowhere.
     pub at: u64,
     /// Of the region of the kernel module that begins there; 0: there is none.
@@ -163,8 +163,8 @@ impl Lines {
     }
 
     /// The place of a buffer of `rank`, as told in `turn`, which lies no more than two turns back.
-    pub(super) fn place(&self, rank: usize, turn: u64, which: usize) -> Place {
-        Place { at: self.told(rank, turn, which), cookie: self.told(rank, turn, COOKIES + which) }
+    pub(super) fn place(&self, rank: usize, turn: u64, which: usize) -> BufferAt {
+        BufferAt { at: self.told(rank, turn, which), cookie: self.told(rank, turn, COOKIES + which) }
     }
 
     /// A word that `rank` has told in `turn`, which lies no more than two turns back: nobody can have gone on so far that the cell is used
@@ -214,13 +214,13 @@ impl Lines {
     }
 
     /// Copies from byte `from` of a buffer of `rank`, which has told `place`, to `data`.
-    pub(super) fn read(&self, adi: &Adi, rank: usize, place: Place, from: usize, data: &Data) -> bool {
+    pub(super) fn read(&self, adi: &Adi, rank: usize, place: BufferAt, from: usize, data: &Data) -> bool {
         self.fetch(adi, rank, &region(place, from + data.len()), from, data)
     }
 
     /// Where `len` bytes from byte `from` of a buffer of `rank`, which has told `place`, can be read: where they are mapped, or in `space`.
     pub(super) fn bring(
-        &self, adi: &Adi, rank: usize, place: Place, from: usize, len: usize, space: &mut Vec<u64>,
+        &self, adi: &Adi, rank: usize, place: BufferAt, from: usize, len: usize, space: &mut Vec<u64>,
     ) -> Option<*const u8> {
         if place.at & PRIVATE == 0 {
             return self.look_at(adi, place.at, from, len);
@@ -357,7 +357,7 @@ impl Lines {
 }
 
 /// The first `len` bytes of a buffer of a member's.
-pub(super) fn region(Place { at, cookie }: Place, len: usize) -> Region {
+pub(super) fn region(BufferAt { at, cookie }: BufferAt, len: usize) -> Region {
     match at & PRIVATE {
         0 => Region::dense(at, 0, len, 0),
         _ => Region::dense(0, at & !PRIVATE, len, cookie),

@@ -4,7 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::slice;
 
 use super::Access;
-use crate::hints::Way;
+use crate::hints::AccessKind;
 use crate::memory::{Walk, readable, writable};
 use crate::{Error, File};
 
@@ -74,9 +74,9 @@ impl File {
         let asked = list.iter().map(|part| part.len()).sum();
         let mut done = 0;
         while done < asked {
-            match self
-                .transfer(Way::Read, offset + done as u64, asked - done, |fd, at| rustix::io::preadv(fd, list, at))?
-            {
+            match self.transfer(AccessKind::Read, offset + done as u64, asked - done, |fd, at| {
+                rustix::io::preadv(fd, list, at)
+            })? {
                 0 => break,
                 some => {
                     done += some;
@@ -92,8 +92,9 @@ impl File {
         let all: usize = list.iter().map(|part| part.len()).sum();
         let mut done = 0;
         while done < all {
-            let some = self
-                .transfer(Way::Write, offset + done as u64, all - done, |fd, at| rustix::io::pwritev(fd, list, at))?;
+            let some = self.transfer(AccessKind::Write, offset + done as u64, all - done, |fd, at| {
+                rustix::io::pwritev(fd, list, at)
+            })?;
             done += some;
             IoSlice::advance_slices(&mut list, some);
         }

@@ -1,7 +1,7 @@
 //! Tuple queues and single copies over two devices: whoever reaches the peer does it, and memory that processes
 //! share is shared memory's alone.
 
-use super::{MultiDevice, Way};
+use super::{MultiDevice, Via};
 use tern_device::{
     AfterFork, Delivery, Direct, Direction, Ended, Exposure, Found, Group, Key, Lease, Memory, Name, NotCopied,
     Outgoing, Pair, PairFacts, PeerState, Pull, PullTo, PushTo, Recall, RecallReason, Run, SharedMemory, SingleCopy,
@@ -14,9 +14,9 @@ impl MultiDevice {
     #[inline]
     fn direct_to(&self, peer: u32) -> Option<(&dyn Direct, u32)> {
         match self.way(peer) {
-            Way::Shm(peer) => Some((&self.shm, peer)),
-            Way::Network => self.network.direct().map(|network| (network, peer)),
-            Way::Far => None,
+            Via::Shm(peer) => Some((&self.shm, peer)),
+            Via::Network => self.network.direct().map(|network| (network, peer)),
+            Via::Far => None,
         }
     }
 
@@ -28,8 +28,8 @@ impl MultiDevice {
     /// See [`tern_shm::Shm::news_line`].
     pub fn news_line(&self, peer: u32, of: News) -> Option<*const u8> {
         match self.way(peer) {
-            Way::Shm(peer) => self.shm.news_line(peer, of),
-            Way::Network | Way::Far => None,
+            Via::Shm(peer) => self.shm.news_line(peer, of),
+            Via::Network | Via::Far => None,
         }
     }
 }
@@ -52,8 +52,8 @@ impl PairFacts for MultiDevice {
 
     fn times(&self, members: &[u32], group: &Group) -> Option<Times> {
         let here = |&member: &u32| match self.way(member) {
-            Way::Shm(member) => Some(member),
-            Way::Network | Way::Far => None,
+            Via::Shm(member) => Some(member),
+            Via::Network | Via::Far => None,
         };
         let members: Vec<u32> = members.iter().map(here).collect::<Option<_>>()?;
         self.shm.times(&members, group)
@@ -114,8 +114,8 @@ impl SingleCopy for MultiDevice {
 
     fn expose(&self, memory: &Memory, how: Exposure<'_>) -> Option<Memory> {
         let near = |peer| match self.way(peer) {
-            Way::Shm(peer) => Some(peer),
-            Way::Network | Way::Far => None,
+            Via::Shm(peer) => Some(peer),
+            Via::Network | Via::Far => None,
         };
         let how = match how {
             Exposure::InRequest(peer) => Exposure::InRequest(near(peer)?),
@@ -182,8 +182,8 @@ impl SharedMemory for MultiDevice {
     ) -> Result<(), NotCopied> {
         match self.way(peer) {
             // SAFETY: the contract is the same.
-            Way::Shm(peer) => unsafe { self.shm.copy(peer, own, theirs, direction) },
-            Way::Network | Way::Far => Err(NotCopied::Refused),
+            Via::Shm(peer) => unsafe { self.shm.copy(peer, own, theirs, direction) },
+            Via::Network | Via::Far => Err(NotCopied::Refused),
         }
     }
 

@@ -22,7 +22,7 @@ const ELSEWHERE: u32 = u32::MAX;
 
 /// Which device reaches a process, and the number it has there. The network numbers as the layers above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Route {
     Shm(u32),
     Network,
     /// A process of another job: the number that is kept for it in shared memory, whether it is reached so or not.
@@ -49,17 +49,17 @@ impl Numbers {
 
     /// The way to a process that the layers above call `peer`.
     #[inline(always)]
-    pub fn way(self, peer: u32) -> Way {
+    pub fn way(self, peer: u32) -> Route {
         let local = peer.wrapping_sub(self.first);
         if local < self.block {
-            Way::Shm(local)
+            Route::Shm(local)
         } else if peer < self.world {
             match self.places.get(peer as usize) {
-                None | Some(&ELSEWHERE) => Way::Network,
-                Some(local) => Way::Shm(*local),
+                None | Some(&ELSEWHERE) => Route::Network,
+                Some(local) => Route::Shm(*local),
             }
         } else {
-            Way::Beyond(peer - self.world + self.local)
+            Route::Beyond(peer - self.world + self.local)
         }
     }
 
@@ -83,8 +83,8 @@ mod tests {
     #[test]
     fn there_and_back() {
         let numbers = Numbers::new(vec![3, 4], 7);
-        let ways: Vec<Way> = (0..10).map(|peer| numbers.way(peer)).collect();
-        use Way::{Beyond, Network, Shm};
+        let ways: Vec<Route> = (0..10).map(|peer| numbers.way(peer)).collect();
+        use Route::{Beyond, Network, Shm};
         let network = [Network; 3];
         assert_eq!(ways[..3], network);
         assert_eq!(ways[3..], [Shm(0), Shm(1), Network, Network, Beyond(2), Beyond(3), Beyond(4)]);
@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn ranks_that_are_not_consecutive_have_places() {
         let numbers = Numbers::new(vec![1, 3, 4], 6);
-        let ways: Vec<Way> = (0..8).map(|peer| numbers.way(peer)).collect();
-        use Way::{Beyond, Network, Shm};
+        let ways: Vec<Route> = (0..8).map(|peer| numbers.way(peer)).collect();
+        use Route::{Beyond, Network, Shm};
         assert_eq!(ways, [Network, Shm(0), Network, Shm(1), Shm(2), Network, Beyond(3), Beyond(4)]);
         for (peer, way) in (0..).zip(ways) {
             if let Shm(number) | Beyond(number) = way {

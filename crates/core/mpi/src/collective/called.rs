@@ -1,6 +1,6 @@
 //! Which collective a function is, by its name.
 
-use tern_coll::Way;
+use tern_coll::CallKind;
 use tern_coll::lines::refusal::Call;
 
 const NAMES: [(&str, Call); 33] = [
@@ -48,13 +48,13 @@ pub(super) fn name(call: Call) -> String {
 }
 
 /// The call of an MPI function, if it is a collective that is no persistent one: "MPI_Gather", "MPI_Igather_c".
-pub(super) fn called(function: &str) -> Option<(Call, Way)> {
+pub(super) fn called(function: &str) -> Option<(Call, CallKind)> {
     let name = function.to_ascii_lowercase();
     let name = name.strip_prefix("mpi_")?;
     let name = name.strip_suffix("_c").unwrap_or(name);
     let call = |name: &str| NAMES.iter().find(|(known, _)| *known == name).map(|&(_, call)| call);
-    let nonblocking = || name.strip_prefix('i').and_then(call).map(|call| (call, Way::Nonblocking));
-    call(name).map(|call| (call, Way::Blocking)).or_else(nonblocking)
+    let nonblocking = || name.strip_prefix('i').and_then(call).map(|call| (call, CallKind::Nonblocking));
+    call(name).map(|call| (call, CallKind::Blocking)).or_else(nonblocking)
 }
 
 #[cfg(test)]
@@ -63,11 +63,11 @@ mod tests {
 
     #[test]
     fn calls_are_known_by_their_functions() {
-        assert_eq!(called("MPI_Gather"), Some((Call::Gather, Way::Blocking)));
-        assert_eq!(called("MPI_Reduce_scatter_block_c"), Some((Call::ReduceScatterBlock, Way::Blocking)));
-        assert_eq!(called("MPI_Igather"), Some((Call::Gather, Way::Nonblocking)));
+        assert_eq!(called("MPI_Gather"), Some((Call::Gather, CallKind::Blocking)));
+        assert_eq!(called("MPI_Reduce_scatter_block_c"), Some((Call::ReduceScatterBlock, CallKind::Blocking)));
+        assert_eq!(called("MPI_Igather"), Some((Call::Gather, CallKind::Nonblocking)));
         assert_eq!(called("MPI_Send"), None);
         assert_eq!(called("MPI_Gather_init"), None);
-        assert_eq!(called("MPI_Comm_split"), Some((Call::Make, Way::Blocking)));
+        assert_eq!(called("MPI_Comm_split"), Some((Call::Make, CallKind::Blocking)));
     }
 }

@@ -25,7 +25,7 @@ use plan::Plan;
 use std::rc::Rc;
 use tern_coll::lines::Mismatch;
 use tern_coll::lines::refusal::{Call, Known};
-use tern_coll::{Absent, Failure, Truncated, Way};
+use tern_coll::{Absent, CallKind, Failure, Truncated};
 use tern_memory::Lack;
 use tern_settings::EXPLAIN;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
         if let Err(lack) = schedule.has_memory() {
             match lines {
                 Some(lines) => lines.refuse_known(adi(), &comm.peers, &known),
-                None => request::refuse(Absent::new(&comm.peers, known.call, Way::Blocking)),
+                None => request::refuse(Absent::new(&comm.peers, known.call, CallKind::Blocking)),
             }
             return Err(begun(lacking(lack)));
         }
@@ -112,7 +112,7 @@ impl InCharge for Comm {
         }
         let Some((call, way)) = called::called(function) else { return };
         let (adi, peers) = (adi(), &self.peers);
-        let blocking = way == Way::Blocking;
+        let blocking = way == CallKind::Blocking;
         if blocking && peers.lines(adi).is_some() {
             peers.refused.borrow_mut().push(call);
             self.quick.set(false);

@@ -2,7 +2,7 @@
 //! 14.4.3).
 
 use super::view::View;
-use super::{File, Way, checked};
+use super::{AccessKind, File, checked};
 use crate::args::{RawStatus, StatusOut};
 use crate::buffer::check;
 use crate::check::active::{Access as Does, Use};
@@ -16,7 +16,7 @@ use tern_layout::Type;
 
 /// Elements in memory that go to the file or come from it, and where they belong once that is known.
 pub struct Transfer {
-    pub way: Way,
+    pub way: AccessKind,
     base: *mut u8,
     count: i64,
     ty: Rc<Type>,
@@ -45,7 +45,7 @@ impl Transfer {
 
     /// The elements as what other operations must leave alone.
     pub fn used(&self) -> Use {
-        let access = if self.way == Way::Read { Does::Write } else { Does::Read };
+        let access = if self.way == AccessKind::Read { Does::Write } else { Does::Read };
         Use { argument: "buf", access, data: Data::new(self.base, self.count, &self.ty) }
     }
 
@@ -75,8 +75,8 @@ impl Access {
         // operation is complete (section 14.4.1).
         let moved = unsafe {
             match way {
-                Way::Read => tern_io::read(&engine, &view.io, self.position, &memory, &hints),
-                Way::Write => tern_io::write(&engine, &view.io, self.position, &memory, &hints),
+                AccessKind::Read => tern_io::read(&engine, &view.io, self.position, &memory, &hints),
+                AccessKind::Write => tern_io::write(&engine, &view.io, self.position, &memory, &hints),
             }
         };
         Ok(moved?)
@@ -86,7 +86,9 @@ impl Access {
 impl File {
     /// A checked transfer: MPI_ERR_ACCESS and MPI_ERR_READ_ONLY, the errors of a buffer, and
     /// MPI_ERR_TYPE for elements that are no whole number of etypes.
-    pub(super) fn transfer(&self, way: Way, base: *const u8, count: i64, datatype: &Rc<Datatype>) -> Result<Transfer> {
+    pub(super) fn transfer(
+        &self, way: AccessKind, base: *const u8, count: i64, datatype: &Rc<Datatype>,
+    ) -> Result<Transfer> {
         self.check_way(way)?;
         check(base, count, datatype)?;
         let view = self.view();
@@ -114,14 +116,16 @@ impl File {
 
     /// The same at an explicit offset.
     pub(super) fn access_at(
-        &self, way: Way, offset: i64, base: *const u8, count: i64, datatype: &Rc<Datatype>,
+        &self, way: AccessKind, offset: i64, base: *const u8, count: i64, datatype: &Rc<Datatype>,
     ) -> Result<Access> {
         self.check_random()?;
         self.placed(self.transfer(way, base, count, datatype)?, offset)
     }
 
     /// The same at the individual pointer, which goes on behind it at once.
-    pub(super) fn access_next(&self, way: Way, base: *const u8, count: i64, datatype: &Rc<Datatype>) -> Result<Access> {
+    pub(super) fn access_next(
+        &self, way: AccessKind, base: *const u8, count: i64, datatype: &Rc<Datatype>,
+    ) -> Result<Access> {
         self.check_random()?;
         let transfer = self.transfer(way, base, count, datatype)?;
         let (from, more) = (self.position.get(), transfer.etypes());
@@ -169,7 +173,7 @@ pub fn report(moved: Result<u64>, status: StatusOut) -> Result<()> {
 pub fn file_read_at(
     fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Read, offset, buf, count, &datatype)?;
+    let access = fh.access_at(AccessKind::Read, offset, buf, count, &datatype)?;
     report(access.perform(&fh), status)
 }
 
@@ -177,18 +181,18 @@ pub fn file_read_at(
 pub fn file_write_at(
     fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Write, offset, buf, count, &datatype)?;
+    let access = fh.access_at(AccessKind::Write, offset, buf, count, &datatype)?;
     report(access.perform(&fh), status)
 }
 
 /// MPI_File_read
 pub fn file_read(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut) -> Result<()> {
-    let access = fh.access_next(Way::Read, buf, count, &datatype)?;
+    let access = fh.access_next(AccessKind::Read, buf, count, &datatype)?;
     report(access.perform(&fh), status)
 }
 
 /// MPI_File_write
 pub fn file_write(fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut) -> Result<()> {
-    let access = fh.access_next(Way::Write, buf, count, &datatype)?;
+    let access = fh.access_next(AccessKind::Write, buf, count, &datatype)?;
     report(access.perform(&fh), status)
 }

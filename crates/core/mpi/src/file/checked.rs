@@ -5,7 +5,7 @@
 //! are left alone, though by the letter a meeting is not enough without MPI_File_sync on both sides of it.
 
 use super::runs::{Runs, decode, encode};
-use super::{File, Way};
+use super::{AccessKind, File};
 use crate::check::active::{Run, common, merged};
 use crate::check::call::Call;
 use crate::check::{self, function, is_on, race};
@@ -35,8 +35,8 @@ struct Write {
 }
 
 /// An access begins that was checked: `bytes` bytes at `position` of the stream of the view.
-pub fn noted(file: &File, way: Way, view: &tern_io::View, position: u64, bytes: u64) {
-    if !is_on() || way == Way::Read || file.atomic.get() || bytes == 0 {
+pub fn noted(file: &File, way: AccessKind, view: &tern_io::View, position: u64, bytes: u64) {
+    if !is_on() || way == AccessKind::Read || file.atomic.get() || bytes == 0 {
         return;
     }
     // What there is no memory for is not noted.

@@ -5,7 +5,7 @@ use super::access::{Access, report};
 use super::nonblocking::pending;
 use super::runs::{decode_request, encode_request};
 use super::two_phase::TwoPhase;
-use super::{File, Way, checked};
+use super::{AccessKind, File, checked};
 use crate::args::{Out, StatusOut};
 use crate::error::Result;
 use crate::exchange::Circle;
@@ -23,7 +23,7 @@ pub fn circles(file: &File) -> [Circle; 2] {
 
 /// Does this process's part of a collective access; returns the bytes of memory moved. One whose
 /// arguments were wrong takes part without data.
-pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Result<Access>) -> Result<u64> {
+pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: AccessKind, access: Result<Access>) -> Result<u64> {
     let [circle, data] = circles;
     checked::agree(&file).await?;
     let wishes = file.hints.borrow().wishes(way);
@@ -55,12 +55,12 @@ pub async fn transfer(file: Rc<File>, circles: [Circle; 2], way: Way, access: Re
     }
 }
 
-fn run(file: Rc<File>, way: Way, access: Result<Access>, status: StatusOut) -> Result<()> {
+fn run(file: Rc<File>, way: AccessKind, access: Result<Access>, status: StatusOut) -> Result<()> {
     let circles = circles(&file);
     report(task::run(transfer(file, circles, way, access)), status)
 }
 
-fn start(file: Rc<File>, way: Way, access: Result<Access>, request: Out<usize>) -> Result<()> {
+fn start(file: Rc<File>, way: AccessKind, access: Result<Access>, request: Out<usize>) -> Result<()> {
     let failed = access.as_ref().err().cloned();
     let task = task::start(transfer(file.clone(), circles(&file), way, access));
     match failed {
@@ -72,62 +72,62 @@ fn start(file: Rc<File>, way: Way, access: Result<Access>, request: Out<usize>) 
 
 /// MPI_File_read_all
 pub fn file_read_all(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut) -> Result<()> {
-    let access = fh.access_next(Way::Read, buf, count, &datatype);
-    run(fh, Way::Read, access, status)
+    let access = fh.access_next(AccessKind::Read, buf, count, &datatype);
+    run(fh, AccessKind::Read, access, status)
 }
 
 /// MPI_File_write_all
 pub fn file_write_all(
     fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let access = fh.access_next(Way::Write, buf, count, &datatype);
-    run(fh, Way::Write, access, status)
+    let access = fh.access_next(AccessKind::Write, buf, count, &datatype);
+    run(fh, AccessKind::Write, access, status)
 }
 
 /// MPI_File_read_at_all
 pub fn file_read_at_all(
     fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
-    run(fh, Way::Read, access, status)
+    let access = fh.access_at(AccessKind::Read, offset, buf, count, &datatype);
+    run(fh, AccessKind::Read, access, status)
 }
 
 /// MPI_File_write_at_all
 pub fn file_write_at_all(
     fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
-    run(fh, Way::Write, access, status)
+    let access = fh.access_at(AccessKind::Write, offset, buf, count, &datatype);
+    run(fh, AccessKind::Write, access, status)
 }
 
 /// MPI_File_iread_all
 pub fn file_iread_all(
     fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_next(Way::Read, buf, count, &datatype);
-    start(fh, Way::Read, access, request)
+    let access = fh.access_next(AccessKind::Read, buf, count, &datatype);
+    start(fh, AccessKind::Read, access, request)
 }
 
 /// MPI_File_iwrite_all
 pub fn file_iwrite_all(
     fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_next(Way::Write, buf, count, &datatype);
-    start(fh, Way::Write, access, request)
+    let access = fh.access_next(AccessKind::Write, buf, count, &datatype);
+    start(fh, AccessKind::Write, access, request)
 }
 
 /// MPI_File_iread_at_all
 pub fn file_iread_at_all(
     fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
-    start(fh, Way::Read, access, request)
+    let access = fh.access_at(AccessKind::Read, offset, buf, count, &datatype);
+    start(fh, AccessKind::Read, access, request)
 }
 
 /// MPI_File_iwrite_at_all
 pub fn file_iwrite_at_all(
     fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
-    start(fh, Way::Write, access, request)
+    let access = fh.access_at(AccessKind::Write, offset, buf, count, &datatype);
+    start(fh, AccessKind::Write, access, request)
 }

@@ -122,11 +122,11 @@ impl Hints {
     }
 
     /// For collective accesses.
-    pub fn wishes(&self, way: super::Way) -> Wishes {
+    pub fn wishes(&self, way: super::AccessKind) -> Wishes {
         let usual = Wishes::default();
         let name = match way {
-            super::Way::Read => "romio_cb_read",
-            super::Way::Write => "romio_cb_write",
+            super::AccessKind::Read => "romio_cb_read",
+            super::AccessKind::Write => "romio_cb_write",
         };
         let buffering = match (self.choice(name), info::find(&self.map, "collective_buffering")) {
             (Choice::Auto, Some("false")) => Choice::Never,
@@ -199,7 +199,7 @@ pub fn file_get_info(fh: Rc<File>, info_used: Out<usize>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::Way;
+    use crate::file::AccessKind;
 
     fn map(pairs: &[(&str, &str)]) -> InfoMap {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
@@ -229,9 +229,9 @@ mod tests {
         let own = map(&[("cb_nodes", "7"), ("romio_ds_write", "disable")]);
         let first = map(&[("cb_nodes", "2"), ("collective_buffering", "false"), ("romio_cb_read", "enable")]);
         let hints = merged(&Hints::new(), &own, &encode(&first));
-        assert_eq!(hints.wishes(Way::Write).aggregators, Some(2));
-        assert_eq!(hints.wishes(Way::Write).buffering, Choice::Never);
-        assert_eq!(hints.wishes(Way::Read).buffering, Choice::Always);
+        assert_eq!(hints.wishes(AccessKind::Write).aggregators, Some(2));
+        assert_eq!(hints.wishes(AccessKind::Write).buffering, Choice::Never);
+        assert_eq!(hints.wishes(AccessKind::Read).buffering, Choice::Always);
         assert_eq!(hints.access().write_sieving, Choice::Never);
         assert_eq!(hints.access().read_sieving, Choice::Auto);
     }

@@ -143,15 +143,15 @@ struct Made {
 }
 
 /// Where such a file lies: how the first process makes it, and how the others open it by what they are told.
-struct Place {
+struct Store {
     make: fn() -> std::result::Result<Made, String>,
     find: fn(&[u8]) -> std::result::Result<OwnedFd, String>,
 }
 
-const MEMORY: Place = Place { make: make_in_memory, find: find_in_memory };
-const FOLDER: Place = Place { make: make_in_folder, find: find_in_folder };
+const MEMORY: Store = Store { make: make_in_memory, find: find_in_memory };
+const FOLDER: Store = Store { make: make_in_folder, find: find_in_folder };
 
-async fn made_at(circle: &Circle, place: &Place) -> Result<std::result::Result<Kept, String>> {
+async fn made_at(circle: &Circle, place: &Store) -> Result<std::result::Result<Kept, String>> {
     let made = if circle.me == 0 { (place.make)().map(Some) } else { Ok(None) };
     // Taken at once: another thread may be at this point for the same processes.
     let number = NUMBER.get().replace(NUMBER.get().get() + 1) + 1;

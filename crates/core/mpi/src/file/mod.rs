@@ -67,7 +67,7 @@ use split::Split;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
-use tern_io::Way;
+use tern_io::AccessKind;
 use view::View;
 use word::Word;
 
@@ -145,12 +145,12 @@ impl File {
     }
 
     /// MPI_ERR_ACCESS or MPI_ERR_READ_ONLY if it was not opened for this.
-    fn check_way(&self, way: Way) -> Result<()> {
+    fn check_way(&self, way: AccessKind) -> Result<()> {
         match way {
-            Way::Read if self.amode & MPI_MODE_WRONLY != 0 => {
+            AccessKind::Read if self.amode & MPI_MODE_WRONLY != 0 => {
                 err!(MPI_ERR_ACCESS, "{} was opened with MPI_MODE_WRONLY and cannot be read", self.label())
             }
-            Way::Write if self.amode & MPI_MODE_RDONLY != 0 => {
+            AccessKind::Write if self.amode & MPI_MODE_RDONLY != 0 => {
                 err!(MPI_ERR_READ_ONLY, "{} was opened with MPI_MODE_RDONLY and cannot be changed", self.label())
             }
             _ => Ok(()),

@@ -3,7 +3,7 @@
 //! request tells.
 
 use super::access::{Access, status_of};
-use super::{File, Way};
+use super::{AccessKind, File};
 use crate::args::Out;
 use crate::check::watch;
 use crate::error::Result;
@@ -59,7 +59,7 @@ fn start(file: Rc<File>, access: Result<Access>, request: Out<usize>) -> Result<
 pub fn file_iread_at(
     fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Read, offset, buf, count, &datatype);
+    let access = fh.access_at(AccessKind::Read, offset, buf, count, &datatype);
     start(fh, access, request)
 }
 
@@ -67,13 +67,13 @@ pub fn file_iread_at(
 pub fn file_iwrite_at(
     fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_at(Way::Write, offset, buf, count, &datatype);
+    let access = fh.access_at(AccessKind::Write, offset, buf, count, &datatype);
     start(fh, access, request)
 }
 
 /// MPI_File_iread
 pub fn file_iread(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>) -> Result<()> {
-    let access = fh.access_next(Way::Read, buf, count, &datatype);
+    let access = fh.access_next(AccessKind::Read, buf, count, &datatype);
     start(fh, access, request)
 }
 
@@ -81,7 +81,7 @@ pub fn file_iread(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>
 pub fn file_iwrite(
     fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_next(Way::Write, buf, count, &datatype);
+    let access = fh.access_next(AccessKind::Write, buf, count, &datatype);
     start(fh, access, request)
 }
 
@@ -89,7 +89,7 @@ pub fn file_iwrite(
 pub fn file_iread_shared(
     fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_shared(Way::Read, buf, count, &datatype);
+    let access = fh.access_shared(AccessKind::Read, buf, count, &datatype);
     start(fh, access, request)
 }
 
@@ -97,6 +97,6 @@ pub fn file_iread_shared(
 pub fn file_iwrite_shared(
     fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, request: Out<usize>,
 ) -> Result<()> {
-    let access = fh.access_shared(Way::Write, buf, count, &datatype);
+    let access = fh.access_shared(AccessKind::Write, buf, count, &datatype);
     start(fh, access, request)
 }

@@ -3,7 +3,7 @@
 
 use super::access::{Transfer, report};
 use super::agree::first_says;
-use super::{File, Way, checked};
+use super::{AccessKind, File, checked};
 use crate::args::StatusOut;
 use crate::error::Result;
 use crate::exchange::Circle;
@@ -31,7 +31,7 @@ pub async fn ordered(file: Rc<File>, circle: Circle, transfer: Result<Transfer>)
 pub fn file_read_ordered(
     fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let (circle, transfer) = (fh.comm.circle(), fh.transfer(Way::Read, buf, count, &datatype));
+    let (circle, transfer) = (fh.comm.circle(), fh.transfer(AccessKind::Read, buf, count, &datatype));
     report(task::run(ordered(fh, circle, transfer)), status)
 }
 
@@ -39,6 +39,6 @@ pub fn file_read_ordered(
 pub fn file_write_ordered(
     fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let (circle, transfer) = (fh.comm.circle(), fh.transfer(Way::Write, buf, count, &datatype));
+    let (circle, transfer) = (fh.comm.circle(), fh.transfer(AccessKind::Write, buf, count, &datatype));
     report(task::run(ordered(fh, circle, transfer)), status)
 }

@@ -1,7 +1,7 @@
 //! What files are asked and told as a whole (MPI 5.0 sections 14.2.4 to 14.2.7 and 14.6.1).
 
 use super::agree::{consent, first_says, same};
-use super::{File, Way};
+use super::{AccessKind, File};
 use crate::args::{Out, OutCount};
 use crate::constants::*;
 use crate::error::Result;
@@ -42,7 +42,7 @@ pub fn file_preallocate(fh: Rc<File>, size: i64) -> Result<()> {
 type Resize = fn(&tern_io::File, u64) -> std::result::Result<(), tern_io::Error>;
 
 fn resize(file: Rc<File>, size: i64, change: Resize) -> Result<()> {
-    let checked = file.check_random().and_then(|()| file.check_way(Way::Write)).and_then(|()| match size {
+    let checked = file.check_random().and_then(|()| file.check_way(AccessKind::Write)).and_then(|()| match size {
         0.. => Ok(size.to_ne_bytes().to_vec()),
         _ => err!(MPI_ERR_ARG, "a file cannot have {size} bytes"),
     });

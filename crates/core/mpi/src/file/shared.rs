@@ -3,7 +3,7 @@
 
 use super::access::{Access, report};
 use super::agree::{first_says, same};
-use super::{File, Way, checked};
+use super::{AccessKind, File, checked};
 use crate::args::{Out, StatusOut};
 use crate::constants::*;
 use crate::error::Result;
@@ -14,7 +14,7 @@ use std::rc::Rc;
 impl File {
     /// A checked access at the shared pointer, which has moved on.
     pub(super) fn access_shared(
-        &self, way: Way, base: *const u8, count: i64, datatype: &Rc<Datatype>,
+        &self, way: AccessKind, base: *const u8, count: i64, datatype: &Rc<Datatype>,
     ) -> Result<Access> {
         let transfer = self.transfer(way, base, count, datatype)?;
         let from = self.shared.fetch_add(transfer.etypes())?;
@@ -26,7 +26,7 @@ impl File {
 pub fn file_read_shared(
     fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let access = fh.access_shared(Way::Read, buf, count, &datatype)?;
+    let access = fh.access_shared(AccessKind::Read, buf, count, &datatype)?;
     report(access.perform(&fh), status)
 }
 
@@ -34,7 +34,7 @@ pub fn file_read_shared(
 pub fn file_write_shared(
     fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>, status: StatusOut,
 ) -> Result<()> {
-    let access = fh.access_shared(Way::Write, buf, count, &datatype)?;
+    let access = fh.access_shared(AccessKind::Write, buf, count, &datatype)?;
     report(access.perform(&fh), status)
 }
 

@@ -4,7 +4,7 @@
 use super::access::{Access, report};
 use super::collective::{circles, transfer};
 use super::ordered::ordered;
-use super::{File, Way};
+use super::{AccessKind, File};
 use crate::args::StatusOut;
 use crate::constants::*;
 use crate::error::Result;
@@ -23,7 +23,7 @@ enum Kind {
 
 /// One that has begun.
 pub struct Split {
-    way: Way,
+    way: AccessKind,
     kind: Kind,
     buffer: *const u8,
     task: Rc<Task<u64>>,
@@ -36,8 +36,8 @@ impl Split {
     }
 }
 
-fn name(way: Way, kind: Kind, part: &str) -> String {
-    let way = if way == Way::Read { "read" } else { "write" };
+fn name(way: AccessKind, kind: Kind, part: &str) -> String {
+    let way = if way == AccessKind::Read { "read" } else { "write" };
     let kind = match kind {
         Kind::All => "all",
         Kind::AtAll => "at_all",
@@ -54,13 +54,13 @@ impl File {
         }
     }
 
-    fn begin(&self, way: Way, kind: Kind, buffer: *const u8, task: Rc<Task<u64>>) -> Result<()> {
+    fn begin(&self, way: AccessKind, kind: Kind, buffer: *const u8, task: Rc<Task<u64>>) -> Result<()> {
         *self.split.borrow_mut() = Some(Split { way, kind, buffer, task });
         Ok(())
     }
 
     /// Waits for the end of what `begin` has begun.
-    fn end(&self, way: Way, kind: Kind, buffer: *const u8, status: StatusOut) -> Result<()> {
+    fn end(&self, way: AccessKind, kind: Kind, buffer: *const u8, status: StatusOut) -> Result<()> {
         let task = match &*self.split.borrow() {
             Some(split) if (split.way, split.kind) != (way, kind) => {
                 return err!(
@@ -92,7 +92,7 @@ impl File {
 
 /// Begins a collective access. When a wrong argument has kept this process from having a part, it
 /// takes part without data, and the call fails.
-fn begin_access(file: Rc<File>, way: Way, kind: Kind, buffer: *const u8, access: Result<Access>) -> Result<()> {
+fn begin_access(file: Rc<File>, way: AccessKind, kind: Kind, buffer: *const u8, access: Result<Access>) -> Result<()> {
     let failed = access.as_ref().err().cloned();
     let task = task::start(transfer(file.clone(), circles(&file), way, access));
     match failed {
@@ -101,21 +101,23 @@ fn begin_access(file: Rc<File>, way: Way, kind: Kind, buffer: *const u8, access:
     }
 }
 
-fn begin_all(file: Rc<File>, way: Way, buffer: *const u8, count: i64, datatype: &Rc<Datatype>) -> Result<()> {
+fn begin_all(file: Rc<File>, way: AccessKind, buffer: *const u8, count: i64, datatype: &Rc<Datatype>) -> Result<()> {
     file.check_no_split()?;
     let access = file.access_next(way, buffer, count, datatype);
     begin_access(file, way, Kind::All, buffer, access)
 }
 
 fn begin_at_all(
-    file: Rc<File>, way: Way, offset: i64, buffer: *const u8, count: i64, datatype: &Rc<Datatype>,
+    file: Rc<File>, way: AccessKind, offset: i64, buffer: *const u8, count: i64, datatype: &Rc<Datatype>,
 ) -> Result<()> {
     file.check_no_split()?;
     let access = file.access_at(way, offset, buffer, count, datatype);
     begin_access(file, way, Kind::AtAll, buffer, access)
 }
 
-fn begin_ordered(file: Rc<File>, way: Way, buffer: *const u8, count: i64, datatype: &Rc<Datatype>) -> Result<()> {
+fn begin_ordered(
+    file: Rc<File>, way: AccessKind, buffer: *const u8, count: i64, datatype: &Rc<Datatype>,
+) -> Result<()> {
     file.check_no_split()?;
     let part = file.transfer(way, buffer, count, datatype);
     let failed = part.as_ref().err().cloned();
@@ -128,64 +130,64 @@ fn begin_ordered(file: Rc<File>, way: Way, buffer: *const u8, count: i64, dataty
 
 /// MPI_File_read_all_begin
 pub fn file_read_all_begin(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>) -> Result<()> {
-    begin_all(fh, Way::Read, buf, count, &datatype)
+    begin_all(fh, AccessKind::Read, buf, count, &datatype)
 }
 
 /// MPI_File_read_all_end
 pub fn file_read_all_end(fh: Rc<File>, buf: *mut u8, status: StatusOut) -> Result<()> {
-    fh.end(Way::Read, Kind::All, buf, status)
+    fh.end(AccessKind::Read, Kind::All, buf, status)
 }
 
 /// MPI_File_write_all_begin
 pub fn file_write_all_begin(fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>) -> Result<()> {
-    begin_all(fh, Way::Write, buf, count, &datatype)
+    begin_all(fh, AccessKind::Write, buf, count, &datatype)
 }
 
 /// MPI_File_write_all_end
 pub fn file_write_all_end(fh: Rc<File>, buf: *const u8, status: StatusOut) -> Result<()> {
-    fh.end(Way::Write, Kind::All, buf, status)
+    fh.end(AccessKind::Write, Kind::All, buf, status)
 }
 
 /// MPI_File_read_at_all_begin
 pub fn file_read_at_all_begin(
     fh: Rc<File>, offset: i64, buf: *mut u8, count: i64, datatype: Rc<Datatype>,
 ) -> Result<()> {
-    begin_at_all(fh, Way::Read, offset, buf, count, &datatype)
+    begin_at_all(fh, AccessKind::Read, offset, buf, count, &datatype)
 }
 
 /// MPI_File_read_at_all_end
 pub fn file_read_at_all_end(fh: Rc<File>, buf: *mut u8, status: StatusOut) -> Result<()> {
-    fh.end(Way::Read, Kind::AtAll, buf, status)
+    fh.end(AccessKind::Read, Kind::AtAll, buf, status)
 }
 
 /// MPI_File_write_at_all_begin
 pub fn file_write_at_all_begin(
     fh: Rc<File>, offset: i64, buf: *const u8, count: i64, datatype: Rc<Datatype>,
 ) -> Result<()> {
-    begin_at_all(fh, Way::Write, offset, buf, count, &datatype)
+    begin_at_all(fh, AccessKind::Write, offset, buf, count, &datatype)
 }
 
 /// MPI_File_write_at_all_end
 pub fn file_write_at_all_end(fh: Rc<File>, buf: *const u8, status: StatusOut) -> Result<()> {
-    fh.end(Way::Write, Kind::AtAll, buf, status)
+    fh.end(AccessKind::Write, Kind::AtAll, buf, status)
 }
 
 /// MPI_File_read_ordered_begin
 pub fn file_read_ordered_begin(fh: Rc<File>, buf: *mut u8, count: i64, datatype: Rc<Datatype>) -> Result<()> {
-    begin_ordered(fh, Way::Read, buf, count, &datatype)
+    begin_ordered(fh, AccessKind::Read, buf, count, &datatype)
 }
 
 /// MPI_File_read_ordered_end
 pub fn file_read_ordered_end(fh: Rc<File>, buf: *mut u8, status: StatusOut) -> Result<()> {
-    fh.end(Way::Read, Kind::Ordered, buf, status)
+    fh.end(AccessKind::Read, Kind::Ordered, buf, status)
 }
 
 /// MPI_File_write_ordered_begin
 pub fn file_write_ordered_begin(fh: Rc<File>, buf: *const u8, count: i64, datatype: Rc<Datatype>) -> Result<()> {
-    begin_ordered(fh, Way::Write, buf, count, &datatype)
+    begin_ordered(fh, AccessKind::Write, buf, count, &datatype)
 }
 
 /// MPI_File_write_ordered_end
 pub fn file_write_ordered_end(fh: Rc<File>, buf: *const u8, status: StatusOut) -> Result<()> {
-    fh.end(Way::Write, Kind::Ordered, buf, status)
+    fh.end(AccessKind::Write, Kind::Ordered, buf, status)
 }

@@ -13,7 +13,7 @@ use super::access::Access;
 use super::agree::consent;
 use super::buffer::Buffer;
 use super::runs::{Runs, decode, encode};
-use super::{File, Way};
+use super::{AccessKind, File};
 use crate::constants::MPI_ERR_NO_MEM;
 use crate::error::Result;
 use crate::exchange::Circle;
@@ -105,10 +105,10 @@ async fn end_all(pending: Vec<Pending>) {
 impl TwoPhase<'_> {
     /// Does this process's part; returns the bytes of memory moved. All fail when access to the file
     /// fails at an aggregator.
-    pub async fn run(&self, way: Way, access: Result<Access>) -> Result<u64> {
+    pub async fn run(&self, way: AccessKind, access: Result<Access>) -> Result<u64> {
         let done = match way {
-            Way::Write => self.write(access.as_ref().ok()).await,
-            Way::Read => self.read(access.as_ref().ok()).await,
+            AccessKind::Write => self.write(access.as_ref().ok()).await,
+            AccessKind::Read => self.read(access.as_ref().ok()).await,
         };
         let accessed = done.as_ref().map(|_| Vec::new()).map_err(Clone::clone);
         let accessed = consent(self.lists, accessed).await;

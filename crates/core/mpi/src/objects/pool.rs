@@ -24,7 +24,7 @@ struct Buffered {
 }
 
 /// Where an object has its buffer.
-pub type Place = RefCell<Option<Rc<Pool>>>;
+pub type PoolSlot = RefCell<Option<Rc<Pool>>>;
 
 impl Pool {
     /// A buffer of the program's of `size` bytes.
@@ -78,7 +78,7 @@ pub fn cost(bytes: usize) -> i64 {
 
 /// Sends what is left in a communicator's or a session's buffer, and detaches it, as the object is
 /// freed (section 3.6).
-pub fn release(place: &Place) {
+pub fn release(place: &PoolSlot) {
     let pool = place.borrow_mut().take();
     if let Some(pool) = pool {
         pool.flush();

@@ -9,7 +9,7 @@ use crate::check::{self, active::Use};
 use crate::constants::*;
 use crate::error::Result;
 use crate::guarded::Guarded;
-use crate::objects::pool::{Place, Pool, cost};
+use crate::objects::pool::{Pool, PoolSlot, cost};
 use crate::objects::{Comm, Datatype, Session};
 use crate::p2p::send_bytes;
 use crate::request::Request;
@@ -84,7 +84,7 @@ pub fn bsend_init(
     Ok(())
 }
 
-fn attach(place: &Place, address: *mut u8, size: i64) -> Result<()> {
+fn attach(place: &PoolSlot, address: *mut u8, size: i64) -> Result<()> {
     if place.borrow().is_some() {
         return err!(MPI_ERR_BUFFER, try "", "a buffer is attached already; detach it first");
     }
@@ -93,7 +93,7 @@ fn attach(place: &Place, address: *mut u8, size: i64) -> Result<()> {
 }
 
 /// Stores address and size of the buffer, once nothing of it is in use; it is attached no more.
-fn detach(place: &Place, address: Out<usize>, size: OutCount) -> Result<()> {
+fn detach(place: &PoolSlot, address: Out<usize>, size: OutCount) -> Result<()> {
     let pool = place.borrow_mut().take();
     let Some(pool) = pool else {
         // Nothing attached: an empty buffer (section 3.6).
@@ -115,7 +115,7 @@ pub fn flush_all() {
     }
 }
 
-fn flush(place: &Place) -> Result<()> {
+fn flush(place: &PoolSlot) -> Result<()> {
     let pool = place.borrow().clone();
     if let Some(pool) = pool {
         pool.flush();
@@ -124,7 +124,7 @@ fn flush(place: &Place) -> Result<()> {
 }
 
 /// A request that is complete when what is in the buffer now has been sent.
-fn iflush(place: &Place, request: Out<usize>) -> Result<()> {
+fn iflush(place: &PoolSlot, request: Out<usize>) -> Result<()> {
     let pool = place.borrow().clone();
     let done = move || pool.as_ref().is_none_or(|pool| pool.is_empty());
     request.set(Request::work(Scope::None, done).into_handle());

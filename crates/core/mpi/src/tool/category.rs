@@ -2,7 +2,7 @@
 //! settings, counters and events of their part. Nothing is ever added.
 
 use super::{at, index_of, need_place, put_indices, put_text, up};
-use crate::args::Place;
+use crate::args::OptionalOut;
 use crate::error::Result;
 use tern_counters::events;
 use tern_counters::{CATEGORIES, Category};
@@ -40,7 +40,7 @@ fn categories(category: Category) -> impl Iterator<Item = usize> {
 }
 
 /// MPI_T_category_get_num
-pub fn t_category_get_num(num: Place<i32>) -> Result<()> {
+pub fn t_category_get_num(num: OptionalOut<i32>) -> Result<()> {
     up()?;
     need_place(num, "num_cat")?.set(all().count() as i32);
     Ok(())
@@ -49,8 +49,8 @@ pub fn t_category_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_category_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_category_get_info(
-    index: i32, name: Place<u8>, name_len: Place<i32>, desc: Place<u8>, desc_len: Place<i32>, num_cvars: Place<i32>,
-    num_pvars: Place<i32>, num_categories: Place<i32>,
+    index: i32, name: OptionalOut<u8>, name_len: OptionalOut<i32>, desc: OptionalOut<u8>, desc_len: OptionalOut<i32>,
+    num_cvars: OptionalOut<i32>, num_pvars: OptionalOut<i32>, num_categories: OptionalOut<i32>,
 ) -> Result<()> {
     up()?;
     let category = find(index)?;
@@ -63,7 +63,7 @@ pub fn t_category_get_info(
 }
 
 /// MPI_T_category_get_num_events
-pub fn t_category_get_num_events(index: i32, num: Place<i32>) -> Result<()> {
+pub fn t_category_get_num_events(index: i32, num: OptionalOut<i32>) -> Result<()> {
     up()?;
     let category = find(index)?;
     need_place(num, "num_events")?.set(event_types(category).count() as i32);
@@ -71,37 +71,37 @@ pub fn t_category_get_num_events(index: i32, num: Place<i32>) -> Result<()> {
 }
 
 /// MPI_T_category_get_index
-pub fn t_category_get_index(name: Option<&str>, index: Place<i32>) -> Result<()> {
+pub fn t_category_get_index(name: Option<&str>, index: OptionalOut<i32>) -> Result<()> {
     up()?;
     index_of(&all().collect::<Vec<_>>(), "categories", name, index, |category, name| category.name == name)
 }
 
 /// MPI_T_category_get_cvars
-pub fn t_category_get_cvars(index: i32, len: i32, indices: Place<i32>) -> Result<()> {
+pub fn t_category_get_cvars(index: i32, len: i32, indices: OptionalOut<i32>) -> Result<()> {
     up()?;
     put_indices(cvars(find(index)?), len, indices)
 }
 
 /// MPI_T_category_get_pvars
-pub fn t_category_get_pvars(index: i32, len: i32, indices: Place<i32>) -> Result<()> {
+pub fn t_category_get_pvars(index: i32, len: i32, indices: OptionalOut<i32>) -> Result<()> {
     up()?;
     put_indices(pvars(find(index)?), len, indices)
 }
 
 /// MPI_T_category_get_events
-pub fn t_category_get_events(index: i32, len: i32, indices: Place<i32>) -> Result<()> {
+pub fn t_category_get_events(index: i32, len: i32, indices: OptionalOut<i32>) -> Result<()> {
     up()?;
     put_indices(event_types(find(index)?), len, indices)
 }
 
 /// MPI_T_category_get_categories
-pub fn t_category_get_categories(index: i32, len: i32, indices: Place<i32>) -> Result<()> {
+pub fn t_category_get_categories(index: i32, len: i32, indices: OptionalOut<i32>) -> Result<()> {
     up()?;
     put_indices(categories(find(index)?), len, indices)
 }
 
 /// MPI_T_category_changed: never.
-pub fn t_category_changed(update_number: Place<i32>) -> Result<()> {
+pub fn t_category_changed(update_number: OptionalOut<i32>) -> Result<()> {
     up()?;
     need_place(update_number, "update_number")?.set(0);
     Ok(())

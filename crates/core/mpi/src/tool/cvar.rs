@@ -2,7 +2,7 @@
 //! are ints with an enumeration, all others text, as it is written in the environment.
 
 use super::{at, enter, enumeration, index_of, need, need_handle, need_place, need_value, null, put_text, refuse, up};
-use crate::args::Place;
+use crate::args::OptionalOut;
 use crate::constants::*;
 use crate::error::Result;
 use std::ffi::CStr;
@@ -19,7 +19,7 @@ fn is_text(entry: &dyn Entry) -> bool {
 }
 
 /// MPI_T_cvar_get_num
-pub fn t_cvar_get_num(num: Place<i32>) -> Result<()> {
+pub fn t_cvar_get_num(num: OptionalOut<i32>) -> Result<()> {
     up()?;
     need_place(num, "num_cvar")?.set(ALL.len() as i32);
     Ok(())
@@ -28,8 +28,9 @@ pub fn t_cvar_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_cvar_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_cvar_get_info(
-    index: i32, name: Place<u8>, name_len: Place<i32>, verbosity: Place<i32>, datatype: Place<usize>,
-    enumtype: Place<usize>, desc: Place<u8>, desc_len: Place<i32>, bind: Place<i32>, scope: Place<i32>,
+    index: i32, name: OptionalOut<u8>, name_len: OptionalOut<i32>, verbosity: OptionalOut<i32>,
+    datatype: OptionalOut<usize>, enumtype: OptionalOut<usize>, desc: OptionalOut<u8>, desc_len: OptionalOut<i32>,
+    bind: OptionalOut<i32>, scope: OptionalOut<i32>,
 ) -> Result<()> {
     up()?;
     let entry = *at(ALL, index, VARIABLES)?;
@@ -51,13 +52,15 @@ pub fn t_cvar_get_info(
 }
 
 /// MPI_T_cvar_get_index
-pub fn t_cvar_get_index(name: Option<&str>, index: Place<i32>) -> Result<()> {
+pub fn t_cvar_get_index(name: Option<&str>, index: OptionalOut<i32>) -> Result<()> {
     up()?;
     index_of(ALL, VARIABLES, name, index, |entry, name| entry.name() == name)
 }
 
 /// MPI_T_cvar_handle_alloc: no variable is bound to an object.
-pub fn t_cvar_handle_alloc(index: i32, _object: *mut u8, handle: Place<usize>, count: Place<i32>) -> Result<()> {
+pub fn t_cvar_handle_alloc(
+    index: i32, _object: *mut u8, handle: OptionalOut<usize>, count: OptionalOut<i32>,
+) -> Result<()> {
     let mut tool = enter()?;
     let entry = *at(ALL, index, VARIABLES)?;
     let (handle, count) = (need_place(handle, "handle")?, need_place(count, "count")?);
@@ -67,7 +70,7 @@ pub fn t_cvar_handle_alloc(index: i32, _object: *mut u8, handle: Place<usize>, c
 }
 
 /// MPI_T_cvar_handle_free
-pub fn t_cvar_handle_free(handle: Place<usize>) -> Result<()> {
+pub fn t_cvar_handle_free(handle: OptionalOut<usize>) -> Result<()> {
     let mut tool = enter()?;
     let own = need_value(handle, "handle")?;
     need_handle(tool.cvars.remove(own), own, VARIABLES)?;
@@ -90,7 +93,7 @@ pub fn t_cvar_read(handle: usize, buf: *mut u8) -> Result<()> {
     if is_text(entry) {
         let mut room = TEXT as i32;
         // SAFETY: the program gives as many characters as the count of the handle said.
-        unsafe { put_text(entry.value(), Place::new(buf), Place::new(&mut room)) };
+        unsafe { put_text(entry.value(), OptionalOut::new(buf), OptionalOut::new(&mut room)) };
     } else {
         // SAFETY: the program gives an int.
         unsafe { buf.cast::<i32>().write_unaligned(entry.word() as i32) };

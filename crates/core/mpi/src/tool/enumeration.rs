@@ -3,7 +3,7 @@
 //! those of the events.
 
 use super::{at, need_handle, put_text, up};
-use crate::args::Place;
+use crate::args::OptionalOut;
 use crate::constants::*;
 use crate::error::Result;
 use crate::handle::{Kind, decode, encode};
@@ -35,7 +35,9 @@ fn find(handle: usize) -> Result<(&'static str, Vec<&'static str>)> {
 }
 
 /// MPI_T_enum_get_info
-pub fn t_enum_get_info(enumtype: usize, num: Place<i32>, name: Place<u8>, name_len: Place<i32>) -> Result<()> {
+pub fn t_enum_get_info(
+    enumtype: usize, num: OptionalOut<i32>, name: OptionalOut<u8>, name_len: OptionalOut<i32>,
+) -> Result<()> {
     up()?;
     let (own, items) = find(enumtype)?;
     num.set(items.len() as i32);
@@ -45,7 +47,7 @@ pub fn t_enum_get_info(enumtype: usize, num: Place<i32>, name: Place<u8>, name_l
 
 /// MPI_T_enum_get_item: the value of an item is its index.
 pub fn t_enum_get_item(
-    enumtype: usize, index: i32, value: Place<i32>, name: Place<u8>, name_len: Place<i32>,
+    enumtype: usize, index: i32, value: OptionalOut<i32>, name: OptionalOut<u8>, name_len: OptionalOut<i32>,
 ) -> Result<()> {
     up()?;
     let (_, items) = find(enumtype)?;

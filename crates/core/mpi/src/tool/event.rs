@@ -4,7 +4,7 @@
 //! No hint is known: what info objects say is not kept.
 
 use super::{Tool, at, enter, enumeration, index_of, need, need_handle, need_place, null, put_text, refuse, state, up};
-use crate::args::Place;
+use crate::args::OptionalOut;
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
@@ -88,7 +88,7 @@ fn displacements(kind: Kind) -> (Vec<usize>, usize) {
 }
 
 /// MPI_T_event_get_num
-pub fn t_event_get_num(num: Place<i32>) -> Result<()> {
+pub fn t_event_get_num(num: OptionalOut<i32>) -> Result<()> {
     up()?;
     need_place(num, "num_events")?.set(Kind::ALL.len() as i32);
     Ok(())
@@ -97,9 +97,10 @@ pub fn t_event_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_event_get_info: as many elements as there is room for, and how many there are.
 #[allow(clippy::too_many_arguments)]
 pub fn t_event_get_info(
-    index: i32, name: Place<u8>, name_len: Place<i32>, verbosity: Place<i32>, datatypes: Place<usize>,
-    displacements: Place<i64>, num_elements: Place<i32>, enumtype: Place<usize>, info: Place<usize>, desc: Place<u8>,
-    desc_len: Place<i32>, bind: Place<i32>,
+    index: i32, name: OptionalOut<u8>, name_len: OptionalOut<i32>, verbosity: OptionalOut<i32>,
+    datatypes: OptionalOut<usize>, displacements: OptionalOut<i64>, num_elements: OptionalOut<i32>,
+    enumtype: OptionalOut<usize>, info: OptionalOut<usize>, desc: OptionalOut<u8>, desc_len: OptionalOut<i32>,
+    bind: OptionalOut<i32>,
 ) -> Result<()> {
     up()?;
     let kind = *at(&Kind::ALL, index, TYPES)?;
@@ -122,13 +123,13 @@ pub fn t_event_get_info(
 }
 
 /// MPI_T_event_get_index
-pub fn t_event_get_index(name: Option<&str>, index: Place<i32>) -> Result<()> {
+pub fn t_event_get_index(name: Option<&str>, index: OptionalOut<i32>) -> Result<()> {
     up()?;
     index_of(&Kind::ALL, TYPES, name, index, |kind, name| kind.name() == name)
 }
 
 /// MPI_T_event_handle_alloc: no event is bound to an object.
-pub fn t_event_handle_alloc(index: i32, _object: *mut u8, info: usize, registration: Place<usize>) -> Result<()> {
+pub fn t_event_handle_alloc(index: i32, _object: *mut u8, info: usize, registration: OptionalOut<usize>) -> Result<()> {
     let mut tool = enter()?;
     let kind = *at(&Kind::ALL, index, TYPES)?;
     check_info(info)?;
@@ -158,7 +159,7 @@ pub fn t_event_handle_set_info(registration: usize, info: usize) -> Result<()> {
 }
 
 /// MPI_T_event_handle_get_info
-pub fn t_event_handle_get_info(registration: usize, info_used: Place<usize>) -> Result<()> {
+pub fn t_event_handle_get_info(registration: usize, info_used: OptionalOut<usize>) -> Result<()> {
     with(registration, |_| need_place(info_used, "info_used"))?.set(info::hand_out(Vec::new()));
     Ok(())
 }
@@ -192,7 +193,7 @@ pub fn t_event_callback_set_info(registration: usize, cb_safety: i32, info: usiz
 }
 
 /// MPI_T_event_callback_get_info
-pub fn t_event_callback_get_info(registration: usize, cb_safety: i32, info_used: Place<usize>) -> Result<()> {
+pub fn t_event_callback_get_info(registration: usize, cb_safety: i32, info_used: OptionalOut<usize>) -> Result<()> {
     with_callback(registration, cb_safety, || need_place(info_used, "info_used"))?.set(info::hand_out(Vec::new()));
     Ok(())
 }
@@ -264,14 +265,14 @@ pub fn t_event_copy(event: usize, buffer: *mut u8) -> Result<()> {
 }
 
 /// MPI_T_event_get_timestamp
-pub fn t_event_get_timestamp(event: usize, timestamp: Place<i64>) -> Result<()> {
+pub fn t_event_get_timestamp(event: usize, timestamp: OptionalOut<i64>) -> Result<()> {
     let event = instance(event)?;
     need_place(timestamp, "event_timestamp")?.set(event.time as i64);
     Ok(())
 }
 
 /// MPI_T_event_get_source
-pub fn t_event_get_source(event: usize, source: Place<i32>) -> Result<()> {
+pub fn t_event_get_source(event: usize, source: OptionalOut<i32>) -> Result<()> {
     instance(event)?;
     need_place(source, "source_index")?.set(0);
     Ok(())

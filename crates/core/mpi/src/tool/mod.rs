@@ -22,7 +22,7 @@ pub use hand_on::hand_on;
 pub use pvar::*;
 pub use source::*;
 
-use crate::args::Place;
+use crate::args::OptionalOut;
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::handle::{Kind, Table};
@@ -96,12 +96,12 @@ fn null<T>(name: &str) -> Result<T> {
 }
 
 /// A result, the argument `name`, that must have a place.
-fn need_place<T: Copy>(place: Place<T>, name: &str) -> Result<Place<T>> {
+fn need_place<T: Copy>(place: OptionalOut<T>, name: &str) -> Result<OptionalOut<T>> {
     if place.is_null() { null(name) } else { Ok(place) }
 }
 
 /// What the argument `name` points to.
-fn need_value<T: Copy>(place: Place<T>, name: &str) -> Result<T> {
+fn need_value<T: Copy>(place: OptionalOut<T>, name: &str) -> Result<T> {
     place.get().map_or_else(|| null(name), Ok)
 }
 
@@ -120,7 +120,7 @@ fn at<'a, T>(list: &'a [T], index: i32, what: &str) -> Result<&'a T> {
 
 /// The index of the entry, in a list of `what`, that `is` accepts; `name` is null or the name that is looked for.
 fn index_of<T>(
-    list: &[T], what: &str, name: Option<&str>, index: Place<i32>, is: impl Fn(&T, &str) -> bool,
+    list: &[T], what: &str, name: Option<&str>, index: OptionalOut<i32>, is: impl Fn(&T, &str) -> bool,
 ) -> Result<()> {
     let index = need_place(index, "for the index")?;
     let Some(name) = name else { return null("name") };
@@ -131,7 +131,7 @@ fn index_of<T>(
 
 /// Returns a string (MPI 5.0 section 15.3.3): as much as fits, and in `length` the room that all of it
 /// needs, with the final 0. Without a place or room only that; without `length` nothing.
-fn put_text(text: &str, place: Place<u8>, length: Place<i32>) {
+fn put_text(text: &str, place: OptionalOut<u8>, length: OptionalOut<i32>) {
     let Some(room) = length.get() else { return };
     length.set(text.len() as i32 + 1);
     if room <= 0 || place.is_null() {
@@ -142,7 +142,7 @@ fn put_text(text: &str, place: Place<u8>, length: Place<i32>) {
 }
 
 /// Writes the first `len` of these indices.
-fn put_indices(found: impl Iterator<Item = usize>, len: i32, indices: Place<i32>) -> Result<()> {
+fn put_indices(found: impl Iterator<Item = usize>, len: i32, indices: OptionalOut<i32>) -> Result<()> {
     let room = usize::try_from(len).ok();
     let len = need(room, MPI_T_ERR_INVALID, || format!("argument len is {len}, but must not be negative"))?;
     if len > 0 {
@@ -153,7 +153,7 @@ fn put_indices(found: impl Iterator<Item = usize>, len: i32, indices: Place<i32>
 }
 
 /// MPI_T_init_thread
-pub fn t_init_thread(required: i32, provided: Place<i32>) -> Result<()> {
+pub fn t_init_thread(required: i32, provided: OptionalOut<i32>) -> Result<()> {
     if !(MPI_THREAD_SINGLE..=MPI_THREAD_MULTIPLE).contains(&required) {
         return refuse(MPI_T_ERR_INVALID, format!("argument required is {required}, which is no level of threads"));
     }
@@ -191,7 +191,7 @@ mod tests {
             let mut length = room;
             let place = if with_place { bytes.as_mut_ptr() } else { std::ptr::null_mut() };
             // SAFETY: locals that outlive the call; `room` is no more than there is.
-            unsafe { put_text("four", Place::new(place), Place::new(&mut length)) };
+            unsafe { put_text("four", OptionalOut::new(place), OptionalOut::new(&mut length)) };
             (length, bytes)
         };
         assert_eq!(put(8, true), (5, *b"four\0xxx"));
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(put(0, true), (5, *b"xxxxxxxx"));
         assert_eq!(put(8, false), (5, *b"xxxxxxxx"));
         // SAFETY: nothing is written without a length.
-        unsafe { put_text("four", Place::new(bytes.as_mut_ptr()), Place::new(std::ptr::null_mut())) };
+        unsafe { put_text("four", OptionalOut::new(bytes.as_mut_ptr()), OptionalOut::new(std::ptr::null_mut())) };
     }
 
     #[test]

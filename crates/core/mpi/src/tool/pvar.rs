@@ -5,7 +5,7 @@
 //! unsigned numbers of 8 bytes.
 
 use super::{Tool, at, enter, index_of, need, need_handle, need_place, need_value, put_text, refuse, up};
-use crate::args::Place;
+use crate::args::OptionalOut;
 use crate::constants::*;
 use crate::error::Result;
 use tern_counters::{ALL, Audience, Class, Entry};
@@ -72,7 +72,7 @@ fn class(entry: &Entry) -> i32 {
 }
 
 /// MPI_T_pvar_get_num
-pub fn t_pvar_get_num(num: Place<i32>) -> Result<()> {
+pub fn t_pvar_get_num(num: OptionalOut<i32>) -> Result<()> {
     up()?;
     need_place(num, "num_pvar")?.set(ALL.len() as i32);
     Ok(())
@@ -81,9 +81,10 @@ pub fn t_pvar_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_pvar_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_pvar_get_info(
-    index: i32, name: Place<u8>, name_len: Place<i32>, verbosity: Place<i32>, var_class: Place<i32>,
-    datatype: Place<usize>, enumtype: Place<usize>, desc: Place<u8>, desc_len: Place<i32>, bind: Place<i32>,
-    readonly: Place<i32>, continuous: Place<i32>, atomic: Place<i32>,
+    index: i32, name: OptionalOut<u8>, name_len: OptionalOut<i32>, verbosity: OptionalOut<i32>,
+    var_class: OptionalOut<i32>, datatype: OptionalOut<usize>, enumtype: OptionalOut<usize>, desc: OptionalOut<u8>,
+    desc_len: OptionalOut<i32>, bind: OptionalOut<i32>, readonly: OptionalOut<i32>, continuous: OptionalOut<i32>,
+    atomic: OptionalOut<i32>,
 ) -> Result<()> {
     up()?;
     let entry = at(ALL, index, VARIABLES)?;
@@ -106,7 +107,7 @@ pub fn t_pvar_get_info(
 }
 
 /// MPI_T_pvar_get_index
-pub fn t_pvar_get_index(name: Option<&str>, var_class: i32, index: Place<i32>) -> Result<()> {
+pub fn t_pvar_get_index(name: Option<&str>, var_class: i32, index: OptionalOut<i32>) -> Result<()> {
     up()?;
     index_of(ALL, "performance variables of that class", name, index, |entry, name| {
         entry.name == name && class(entry) == var_class
@@ -114,14 +115,14 @@ pub fn t_pvar_get_index(name: Option<&str>, var_class: i32, index: Place<i32>) -
 }
 
 /// MPI_T_pvar_session_create
-pub fn t_pvar_session_create(session: Place<usize>) -> Result<()> {
+pub fn t_pvar_session_create(session: OptionalOut<usize>) -> Result<()> {
     let mut tool = enter()?;
     need_place(session, "session")?.set(tool.sessions.insert(()));
     Ok(())
 }
 
 /// MPI_T_pvar_session_free: with its handles.
-pub fn t_pvar_session_free(session: Place<usize>) -> Result<()> {
+pub fn t_pvar_session_free(session: OptionalOut<usize>) -> Result<()> {
     let mut tool = enter()?;
     let own = need_value(session, "session")?;
     need_session(tool.sessions.remove(own), own)?;
@@ -172,7 +173,7 @@ fn change(session: usize, handle: usize, code: i32, change: impl Fn(&mut Handle)
 
 /// MPI_T_pvar_handle_alloc: no variable is bound to an object; each is one number.
 pub fn t_pvar_handle_alloc(
-    session: usize, index: i32, _object: *mut u8, handle: Place<usize>, count: Place<i32>,
+    session: usize, index: i32, _object: *mut u8, handle: OptionalOut<usize>, count: OptionalOut<i32>,
 ) -> Result<()> {
     let mut tool = enter()?;
     check_session(&tool, session)?;
@@ -184,7 +185,7 @@ pub fn t_pvar_handle_alloc(
 }
 
 /// MPI_T_pvar_handle_free
-pub fn t_pvar_handle_free(session: usize, handle: Place<usize>) -> Result<()> {
+pub fn t_pvar_handle_free(session: usize, handle: OptionalOut<usize>) -> Result<()> {
     let mut tool = enter()?;
     let own = need_value(handle, "handle")?;
     find(&mut tool, session, own)?;
@@ -209,9 +210,9 @@ pub fn t_pvar_reset(session: usize, handle: usize) -> Result<()> {
 }
 
 /// Where the value of a variable goes, or comes from.
-fn number(buf: *mut u8) -> Result<Place<u64>> {
+fn number(buf: *mut u8) -> Result<OptionalOut<u64>> {
     // SAFETY: the program gives an unsigned long long, or null.
-    need_place(unsafe { Place::new(buf.cast()) }, "buf")
+    need_place(unsafe { OptionalOut::new(buf.cast()) }, "buf")
 }
 
 /// MPI_T_pvar_read

@@ -2,7 +2,7 @@
 //! they happened.
 
 use super::{at, need_place, put_text, up};
-use crate::args::Place;
+use crate::args::OptionalOut;
 use crate::constants::*;
 use crate::error::Result;
 use crate::info;
@@ -12,7 +12,7 @@ const NAMES: [(&str, &str); 1] =
     [("process", "This process. Times are those of CLOCK_MONOTONIC, the same for all processes of a node.")];
 
 /// MPI_T_source_get_num
-pub fn t_source_get_num(num: Place<i32>) -> Result<()> {
+pub fn t_source_get_num(num: OptionalOut<i32>) -> Result<()> {
     up()?;
     need_place(num, "num_sources")?.set(NAMES.len() as i32);
     Ok(())
@@ -21,8 +21,9 @@ pub fn t_source_get_num(num: Place<i32>) -> Result<()> {
 /// MPI_T_source_get_info
 #[allow(clippy::too_many_arguments)]
 pub fn t_source_get_info(
-    index: i32, name: Place<u8>, name_len: Place<i32>, desc: Place<u8>, desc_len: Place<i32>, ordering: Place<i32>,
-    ticks_per_second: Place<i64>, max_ticks: Place<i64>, info: Place<usize>,
+    index: i32, name: OptionalOut<u8>, name_len: OptionalOut<i32>, desc: OptionalOut<u8>, desc_len: OptionalOut<i32>,
+    ordering: OptionalOut<i32>, ticks_per_second: OptionalOut<i64>, max_ticks: OptionalOut<i64>,
+    info: OptionalOut<usize>,
 ) -> Result<()> {
     up()?;
     let (own, meaning) = at(&NAMES, index, "sources")?;
@@ -38,7 +39,7 @@ pub fn t_source_get_info(
 }
 
 /// MPI_T_source_get_timestamp
-pub fn t_source_get_timestamp(index: i32, timestamp: Place<i64>) -> Result<()> {
+pub fn t_source_get_timestamp(index: i32, timestamp: OptionalOut<i64>) -> Result<()> {
     up()?;
     at(&NAMES, index, "sources")?;
     need_place(timestamp, "timestamp")?.set(events::now() as i64);

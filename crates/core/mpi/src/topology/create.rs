@@ -12,7 +12,7 @@ use crate::info;
 use crate::objects::{Comm, Group, Info, Topology};
 use crate::runtime::runtime;
 use crate::task::run;
-use crate::topology::reorder::{self, Edge, Place};
+use crate::topology::reorder::{self, Edge, Location};
 use crate::topology::{coordinates, grid};
 use std::rc::Rc;
 
@@ -41,13 +41,13 @@ fn with_topology(
 async fn arranged(comm: Rc<Comm>, size: usize, edges: Vec<Edge>) -> Result<Vec<usize>> {
     crate::check::met(&comm).await?;
     let host = runtime().nodes.get(runtime().me as usize).copied().unwrap_or(0);
-    let own = Place::of(host, &tern_node::affinity());
+    let own = Location::of(host, &tern_node::affinity());
     let all = comm.circle().gather(&pack(&own.0)).await?;
     let place = |bytes: &Vec<u8>| {
         let levels = unpack(bytes);
-        Place(std::array::from_fn(|level| levels[level]))
+        Location(std::array::from_fn(|level| levels[level]))
     };
-    let places: Vec<Place> = all[..size].iter().map(place).collect();
+    let places: Vec<Location> = all[..size].iter().map(place).collect();
     Ok(reorder::reorder(&places, &edges))
 }
 

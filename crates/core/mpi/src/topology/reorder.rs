@@ -12,7 +12,7 @@ pub const LEVELS: usize = 6;
 
 /// Where a process runs: a number for each level, [`ANYWHERE`] where it may run in several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place(pub [i32; LEVELS]);
+pub struct Location(pub [i32; LEVELS]);
 
 /// Not bound at this level.
 pub const ANYWHERE: i32 = -1;
@@ -28,40 +28,40 @@ pub struct Edge {
     pub weight: u64,
 }
 
-impl Place {
+impl Location {
     /// Of a process on host `host` that may run on these hardware threads.
-    pub fn of(host: u32, cores: &[usize]) -> Place {
-        let Some(&first) = cores.first() else { return Place::anywhere(host) };
+    pub fn of(host: u32, cores: &[usize]) -> Location {
+        let Some(&first) = cores.first() else { return Location::anywhere(host) };
         let around = Neighbours::of(first);
         let level = |shared: &[usize]| match cores.iter().all(|core| shared.contains(core)) {
             true => shared.iter().min().map_or(ANYWHERE, |&core| core as i32),
             false => ANYWHERE,
         };
         let Neighbours { siblings, l2, cache, node, package } = &around;
-        Place([host as i32, level(package), level(node), level(cache), level(l2), level(siblings)])
+        Location([host as i32, level(package), level(node), level(cache), level(l2), level(siblings)])
     }
 
-    fn anywhere(host: u32) -> Place {
+    fn anywhere(host: u32) -> Location {
         let mut levels = [ANYWHERE; LEVELS];
         levels[0] = host as i32;
-        Place(levels)
+        Location(levels)
     }
 }
 
-fn cost(a: Place, b: Place) -> u64 {
+fn cost(a: Location, b: Location) -> u64 {
     let same = a.0.iter().zip(&b.0).take_while(|(a, b)| a == b).count();
     COST[same]
 }
 
 /// What all edges cost when new rank r is given to process `order[r]`.
-pub fn total(places: &[Place], edges: &[Edge], order: &[usize]) -> u64 {
+pub fn total(places: &[Location], edges: &[Edge], order: &[usize]) -> u64 {
     let one = |edge: &Edge| edge.weight * cost(places[order[edge.from]], places[order[edge.to]]);
     edges.iter().map(one).sum()
 }
 
 /// For each new rank the process that takes it: a permutation of all of `places`, which costs no more than
 /// to leave them as they are. `edges` name new ranks below `places.len()`; those to oneself do not count.
-pub fn reorder(places: &[Place], edges: &[Edge]) -> Vec<usize> {
+pub fn reorder(places: &[Location], edges: &[Edge]) -> Vec<usize> {
     let size = places.len();
     let identity: Vec<usize> = (0..size).collect();
     let edges: Vec<Edge> = edges.iter().copied().filter(|edge| edge.from != edge.to && edge.weight > 0).collect();
@@ -93,7 +93,7 @@ fn neighbours(size: usize, edges: &[Edge]) -> Vec<Vec<(usize, u64)>> {
 /// Gives `ranks` to `processes`, which are as many: divides the processes by their place at `level`, grows
 /// a part of the graph for each of the groups, and goes on inside.
 fn divide(
-    places: &[Place], around: &[Vec<(usize, u64)>], mut processes: Vec<usize>, ranks: Vec<usize>, level: usize,
+    places: &[Location], around: &[Vec<(usize, u64)>], mut processes: Vec<usize>, ranks: Vec<usize>, level: usize,
     order: &mut [usize],
 ) {
     if level == LEVELS || processes.len() <= 1 {
@@ -138,7 +138,7 @@ fn grow(around: &[Vec<(usize, u64)>], left: &mut Vec<usize>, size: usize) -> Vec
 const LOOKS: usize = 4_000_000;
 
 /// Swaps ranks as long as that saves something.
-fn improve(places: &[Place], around: &[Vec<(usize, u64)>], order: &mut [usize]) {
+fn improve(places: &[Location], around: &[Vec<(usize, u64)>], order: &mut [usize]) {
     let size = order.len();
     let spent = |order: &[usize], rank: usize, other: usize| -> u64 {
         // The edge between the two costs the same after the swap.
@@ -174,10 +174,10 @@ mod tests {
     use proptest::prelude::*;
 
     /// Two packages of two caches of four cores, of which two share a second-level cache; process p runs where `core` says.
-    fn machine(size: usize, core: impl Fn(usize) -> usize) -> Vec<Place> {
+    fn machine(size: usize, core: impl Fn(usize) -> usize) -> Vec<Location> {
         let place = |process| {
             let core = core(process) as i32;
-            Place([0, core / 8, core / 8, core / 4, core / 2, core])
+            Location([0, core / 8, core / 8, core / 4, core / 2, core])
         };
         (0..size).map(place).collect()
     }
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn who_is_bound_nowhere_stays() {
-        let places = vec![Place::anywhere(0); 9];
+        let places = vec![Location::anywhere(0); 9];
         assert_eq!(reorder(&places, &grid(3, 3)), identity(9));
         assert_eq!(reorder(&machine(4, |process| process), &[]), identity(4));
     }
@@ -249,10 +249,10 @@ mod tests {
     #[test]
     fn a_place_is_as_exact_as_the_binding() {
         let all = tern_node::affinity();
-        let one = Place::of(3, &all[..1]);
+        let one = Location::of(3, &all[..1]);
         assert_eq!(one.0[0], 3);
-        let wide = Place::of(3, &[usize::MAX - 1, usize::MAX]);
-        assert_eq!(wide, Place::anywhere(3));
+        let wide = Location::of(3, &[usize::MAX - 1, usize::MAX]);
+        assert_eq!(wide, Location::anywhere(3));
     }
 
     proptest! {

@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use super::object::Win;
-use super::target::{self, Place, Way, forms};
+use super::target::{self, Completion, TargetSide, forms};
 use super::transfer::{Memory, check_lengths};
 use crate::advice::SAME_TYPES;
 use crate::args::Out;
@@ -53,7 +53,7 @@ fn basic(datatype: &Datatype) -> Result<Basic> {
 }
 
 /// MPI_ERR_TYPE unless `memory` has the elements that the target has.
-fn check_elements(what: &str, memory: &Memory, place: &Place) -> Result<()> {
+fn check_elements(what: &str, memory: &Memory, place: &TargetSide) -> Result<()> {
     basic(&memory.datatype)?;
     let (own, far) = (&memory.datatype.layout, &place.datatype.layout);
     if !own.same_signature(memory.count, far, place.count) {
@@ -70,7 +70,7 @@ fn check_elements(what: &str, memory: &Memory, place: &Place) -> Result<()> {
     Ok(())
 }
 
-fn add(way: Way, memory: Memory, place: Place, op: &Operation, win: &Win) -> Result<Started> {
+fn add(way: Completion, memory: Memory, place: TargetSide, op: &Operation, win: &Win) -> Result<Started> {
     let op = predefined(op)?;
     if op == Op::NoOp {
         return err!(
@@ -106,7 +106,7 @@ fn origin(op: Op, base: *const u8, count: i64, datatype: usize) -> Result<Option
 }
 
 fn fetch(
-    way: Way, memory: (*const u8, i64, usize), result: Memory, place: Place, op: &Operation, win: &Win,
+    way: Completion, memory: (*const u8, i64, usize), result: Memory, place: TargetSide, op: &Operation, win: &Win,
 ) -> Result<Started> {
     let op = predefined(op)?;
     let (base, count, handle) = memory;
@@ -148,7 +148,7 @@ forms! {
         op: Rc<Operation>
     ) |way, win| {
         let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
-        add(way, memory, Place { rank, displacement, count, datatype }, &op, &win)
+        add(way, memory, TargetSide { rank, displacement, count, datatype }, &op, &win)
     }
 
     "Get_accumulate" get_accumulate rget_accumulate (
@@ -166,7 +166,7 @@ forms! {
     ) |way, win| {
         let memory = (origin_addr, origin_count, origin_datatype);
         let result = Memory { base: result_addr, count: result_count, datatype: result_datatype };
-        fetch(way, memory, result, Place { rank, displacement, count, datatype }, &op, &win)
+        fetch(way, memory, result, TargetSide { rank, displacement, count, datatype }, &op, &win)
     }
 }
 
@@ -179,7 +179,7 @@ fn one(datatype: &Datatype) -> Result<Basic> {
 }
 
 /// The memory of an element as `place` has it.
-fn one_of(base: *const u8, place: &Place) -> Data {
+fn one_of(base: *const u8, place: &TargetSide) -> Data {
     Data::new(base, 1, &place.datatype.layout)
 }
 
@@ -197,14 +197,14 @@ pub fn fetch_and_op(
 ) -> Result<()> {
     let op = predefined(&op)?;
     check_pair(op, one(&datatype)?, &datatype)?;
-    let place = Place { rank, displacement, count: 1, datatype };
+    let place = TargetSide { rank, displacement, count: 1, datatype };
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     place.bytes(&win)?;
     if op != Op::NoOp {
         buffer::check(origin_addr, 1, &place.datatype)?;
     }
     buffer::check(result_addr, 1, &place.datatype)?;
-    target::enter(&win, rank, Way::Epoch)?;
+    target::enter(&win, rank, Completion::Epoch)?;
     let origin = if op == Op::NoOp { Data::none() } else { one_of(origin_addr, &place) };
     let uses = [Use::reads("origin_addr", origin)];
     let started = access(&win, What::Accumulate, rank, &place, &uses, &one_of(result_addr, &place), |into| {
@@ -235,13 +235,13 @@ pub fn compare_and_swap(
             datatype.label()
         );
     }
-    let place = Place { rank, displacement, count: 1, datatype };
+    let place = TargetSide { rank, displacement, count: 1, datatype };
     let Some(rank) = target::rank(&win, rank)? else { return Ok(()) };
     place.bytes(&win)?;
     for address in [origin_addr, compare_addr, result_addr.cast_const()] {
         buffer::check(address, 1, &place.datatype)?;
     }
-    target::enter(&win, rank, Way::Epoch)?;
+    target::enter(&win, rank, Completion::Epoch)?;
     let uses = [
         Use::reads("origin_addr", one_of(origin_addr, &place)),
         Use::reads("compare_addr", one_of(compare_addr, &place)),

@@ -16,7 +16,7 @@ use crate::request::{Outcome, Request};
 use crate::task;
 use crate::win::epoch::Kind;
 use crate::win::object::{Win, wins};
-use crate::win::target::{self, Place};
+use crate::win::target::{self, TargetSide};
 use crate::win::{exposed, image};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -91,7 +91,7 @@ const WATCHED: i64 = 64 << 10;
 /// Begins an access to `place` at `rank`: `start` gets the memory for its result. `uses` are arguments that it reads.
 #[inline]
 pub fn access(
-    win: &Win, what: What, rank: u32, place: &Place, uses: &[Use], result: &Data,
+    win: &Win, what: What, rank: u32, place: &TargetSide, uses: &[Use], result: &Data,
     start: impl FnOnce(&Data) -> Result<Started>,
 ) -> Result<Started> {
     if !win.notes {
@@ -104,7 +104,7 @@ pub fn access(
 }
 
 fn begin(
-    win: &Win, what: What, rank: u32, place: &Place, uses: &[Use], result: &Data,
+    win: &Win, what: What, rank: u32, place: &TargetSide, uses: &[Use], result: &Data,
     start: impl FnOnce(&Data) -> Result<Started>,
 ) -> Result<Started> {
     if !is_on() {
@@ -148,7 +148,7 @@ fn begin(
 }
 
 /// Where an access goes in the window, in bytes from its beginning.
-fn place_runs(win: &Win, rank: u32, place: &Place) -> Vec<Run> {
+fn place_runs(win: &Win, rank: u32, place: &TargetSide) -> Vec<Run> {
     let unit = if win.is_dynamic() { 1 } else { win.window.disp_unit(rank) };
     let base = (place.displacement.wrapping_mul(unit)) as *mut u8;
     runs(&Data::Typed { base, count: place.count, ty: place.datatype.layout.clone() })

@@ -13,7 +13,7 @@ use crate::exchange::Circle;
 use crate::task;
 use crate::win::image;
 use crate::win::object::Win;
-use crate::win::target::Place;
+use crate::win::target::TargetSide;
 use std::cell::{Cell, RefCell};
 
 /// What is known of both epochs of a window at one process.
@@ -77,7 +77,7 @@ pub fn takes_puts(win: &Win) -> bool {
 }
 
 /// `bytes` are to be put there.
-pub fn put(win: &Win, rank: u32, place: &Place, bytes: Vec<u8>) {
+pub fn put(win: &Win, rank: u32, place: &TargetSide, bytes: Vec<u8>) {
     let base = place.displacement.wrapping_mul(win.window.disp_unit(rank));
     let pieces = place.datatype.layout.segments(base, place.count, 0, bytes.len() as u64).collect();
     win.exposed.puts.borrow_mut().push(Put { rank, pieces, bytes });

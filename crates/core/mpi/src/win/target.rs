@@ -28,7 +28,7 @@ pub fn rank(win: &Win, rank: i32) -> Result<Option<u32>> {
 }
 
 /// The target side of an access as the program gives it.
-pub struct Place {
+pub struct TargetSide {
     pub rank: i32,
     /// In displacement units of the target; an address in a dynamic window.
     pub displacement: i64,
@@ -36,7 +36,7 @@ pub struct Place {
     pub datatype: Rc<Datatype>,
 }
 
-impl Place {
+impl TargetSide {
     /// How many bytes are meant, after a check of displacement, count and datatype. That they lie in
     /// the window is for the engine to check.
     #[inline]
@@ -102,7 +102,7 @@ pub fn class(class: Class) -> i32 {
 
 /// How a program wants to learn that an access is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Completion {
     /// By the end of the epoch, or a flush.
     Epoch,
     /// By a request, which only passive target epochs allow (section 12.3.5).
@@ -111,10 +111,10 @@ pub enum Way {
 
 /// Opens the way to `rank`: is there an epoch for it?
 #[inline]
-pub fn enter(win: &Win, rank: u32, way: Way) -> Result<()> {
+pub fn enter(win: &Win, rank: u32, way: Completion) -> Result<()> {
     match way {
-        Way::Epoch => win.judge(|epochs| epochs.access(rank)),
-        Way::Request => win.judge(|epochs| epochs.passive(rank)),
+        Completion::Epoch => win.judge(|epochs| epochs.access(rank)),
+        Completion::Request => win.judge(|epochs| epochs.passive(rank)),
     }
 }
 
@@ -145,14 +145,14 @@ macro_rules! forms {
     ($($doc:literal $name:ident $with_request:ident ($($argument:ident: $kind:ty),*) |$way:ident, $win:ident| $body:block)*) => { $(
         #[doc = concat!("MPI_", $doc)]
         pub fn $name($($argument: $kind,)* $win: Rc<Win>) -> Result<()> {
-            let $way = Way::Epoch;
+            let $way = Completion::Epoch;
             let started: Result<Started> = $body;
             started.map(drop)
         }
 
         #[doc = concat!("MPI_", $doc, " with a request")]
         pub fn $with_request($($argument: $kind,)* $win: Rc<Win>, request: Out<usize>) -> Result<()> {
-            let $way = Way::Request;
+            let $way = Completion::Request;
             let started: Result<Started> = $body;
             request.set(target::request($win, started?));
             Ok(())

@@ -4,7 +4,7 @@
 #![allow(clippy::too_many_arguments)]
 
 use super::object::Win;
-use super::target::{self, Place, Way, forms};
+use super::target::{self, Completion, TargetSide, forms};
 use crate::advice::SAME_TYPES;
 use crate::args::Out;
 use crate::buffer;
@@ -53,7 +53,7 @@ enum Direction {
 }
 
 #[inline]
-fn transfer(direction: Direction, way: Way, memory: Memory, place: Place, win: &Win) -> Result<Started> {
+fn transfer(direction: Direction, way: Completion, memory: Memory, place: TargetSide, win: &Win) -> Result<Started> {
     let Some(rank) = target::rank(win, place.rank)? else { return Ok(Started::Done) };
     let bytes = place.bytes(win)?;
     let origin = memory.data()?;
@@ -86,7 +86,7 @@ forms! {
         datatype: Rc<Datatype>
     ) |way, win| {
         let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
-        transfer(Direction::Put, way, memory, Place { rank, displacement, count, datatype }, &win)
+        transfer(Direction::Put, way, memory, TargetSide { rank, displacement, count, datatype }, &win)
     }
 
     "Get" get rget (
@@ -99,6 +99,6 @@ forms! {
         datatype: Rc<Datatype>
     ) |way, win| {
         let memory = Memory { base: origin_addr, count: origin_count, datatype: origin_datatype };
-        transfer(Direction::Get, way, memory, Place { rank, displacement, count, datatype }, &win)
+        transfer(Direction::Get, way, memory, TargetSide { rank, displacement, count, datatype }, &win)
     }
 }

@@ -44,7 +44,7 @@ pub enum Share {
 
 /// How one side of a shared transfer gets at the other's memory.
 #[derive(Clone, Copy)]
-pub enum Way {
+pub enum PeerMemory {
     /// Where the first byte of it lies in this process.
     View(*mut u8),
     Kernel,
@@ -60,10 +60,12 @@ impl Shm {
     }
 
     /// How this process can get at `theirs`, memory of `peer`, in the transfer that was seen at `word`, if it can.
-    fn way_to(&self, peer: u32, word: Word, theirs: &Memory) -> Option<Way> {
+    fn way_to(&self, peer: u32, word: Word, theirs: &Memory) -> Option<PeerMemory> {
         match word.is_by_kernel() {
-            true => self.direct.access.kernel_copies_now(peer, self.segment.process(peer)).then_some(Way::Kernel),
-            false => self.direct.access.view(theirs).map(Way::View),
+            true => {
+                self.direct.access.kernel_copies_now(peer, self.segment.process(peer)).then_some(PeerMemory::Kernel)
+            }
+            false => self.direct.access.view(theirs).map(PeerMemory::View),
         }
     }
 
@@ -77,12 +79,12 @@ impl Shm {
         };
         let first = begun.then_some(0);
         self.copy_chunks(posted, slot, word, false, first, |source, target, skip, len| match way {
-            Way::View(to) => {
+            PeerMemory::View(to) => {
                 // SAFETY: see `copy_chunks`; `to` is where the receiver's memory lies here.
                 unsafe { copy_part(target, to, source, source.address as *const u8, skip, len, word.target()) };
                 true
             }
-            Way::Kernel => self.direct.access.write_part(peer, source, target, skip, len),
+            PeerMemory::Kernel => self.direct.access.write_part(peer, source, target, skip, len),
         })
     }
 
@@ -95,12 +97,12 @@ impl Shm {
             return false;
         };
         let share = self.copy_chunks(posted, slot, word, true, None, |source, target, skip, len| match way {
-            Way::View(from) => {
+            PeerMemory::View(from) => {
                 // SAFETY: see `copy_chunks`; `from` is where the sender's memory lies here.
                 unsafe { copy_part(target, target.address as *mut u8, source, from, skip, len, word.target()) };
                 true
             }
-            Way::Kernel => self.direct.access.read_part(peer, source, target, skip, len),
+            PeerMemory::Kernel => self.direct.access.read_part(peer, source, target, skip, len),
         });
         if share == Share::Failed {
             posted.slot(slot).refuse();

@@ -8,13 +8,13 @@ use tern_table::Tables;
 use tern_table::constants::Form;
 
 /// The facts by name.
-pub struct Facts(HashMap<String, String>);
+pub struct AbiFacts(HashMap<String, String>);
 
-impl Facts {
-    pub fn read(path: &Path) -> Facts {
+impl AbiFacts {
+    pub fn read(path: &Path) -> AbiFacts {
         let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let line = |line: &str| line.split_once(' ').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
-        Facts(text.lines().filter(|l| !l.starts_with('#')).filter_map(line).collect())
+        AbiFacts(text.lines().filter(|l| !l.starts_with('#')).filter_map(line).collect())
     }
 
     /// Says otherwise than the facts, for a reason.
@@ -154,7 +154,7 @@ const SUBSTITUTES: [(&str, &str); 6] = [
 ];
 
 /// The text of `impl Values for FACE`. `added` is added to the codes of errors that programs add.
-pub fn values(tables: &Tables, facts: &Facts, face: &str, added: i64) -> String {
+pub fn values(tables: &Tables, facts: &AbiFacts, face: &str, added: i64) -> String {
     let need = |name: &str| facts.number(name).unwrap_or_else(|| panic!("the facts lack {name}"));
     let mut out = format!("impl tern_face::values::Values for {face} {{\n");
     for (list, names) in PAIRS {

@@ -6,4 +6,4 @@ mod rules;
 pub mod stub;
 
 pub use entries::entries;
-pub use facts::{Facts, values};
+pub use facts::{AbiFacts, values};

@@ -166,7 +166,7 @@ fn plan(case: &Case, oracle: &mut Oracle) -> String {
 
 fn rows(trees: &mut Trees, text: &mut String, case: Case, callers: &[Caller]) {
     for &caller in callers {
-        for pattern in [Habit::Plain, Habit::Exchange, Habit::Left] {
+        for habit in [Habit::Plain, Habit::Exchange, Habit::Left] {
             for (mode, standard, full) in
                 [("standard", true, false), ("synchronous", false, false), ("standard, full", true, true)]
             {

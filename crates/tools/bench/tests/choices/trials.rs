@@ -109,14 +109,21 @@ pub fn text() -> String {
         for copied in COPIED {
             for (len, long) in [(20_000, false), (200_000, true)] {
                 for (name, took) in speeds {
-                    let message = Message { len, along, copied, long, shown: None };
+                    let message = Message { len, along, copied, long, shown: None, peer_tries: false };
                     let decided = runs(&copies(&message, took), ["packets", "one copy"]);
                     _ = writeln!(text, "{along:?} {copied:?} {len}, {name}: {decided}");
                 }
             }
         }
         for shown in [Way::Once, Way::ChosenPackets, Way::Packets] {
-            let message = Message { len: 20_000, along, copied: Copied::Dense, long: false, shown: Some(shown) };
+            let message = Message {
+                len: 20_000,
+                along,
+                copied: Copied::Dense,
+                long: false,
+                shown: Some(shown),
+                peer_tries: true,
+            };
             let decided = runs(&copies(&message, [1500, 1500]), ["packets", "one copy"]);
             _ = writeln!(text, "{along:?} Dense 20000, its peer has shown {shown:?}: {decided}");
         }
