@@ -54,6 +54,7 @@ mod maker;
 pub mod one_sided;
 mod order;
 pub mod pair;
+mod peer_looks;
 mod plan;
 mod ready_predictor;
 mod receive;
@@ -82,6 +83,7 @@ pub use lending::LendingTrials;
 pub use maker::{Maker, Why};
 pub use order::Order;
 pub use pair::Likely;
+pub use peer_looks::PeerLooks;
 pub use plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
 pub use ready_predictor::ReadyPredictor;
 pub use receive::{

@@ -97,7 +97,7 @@ rules! {
         "A long message of an irregular datatype with long blocks is a region of segments, which its receiver copies out of, where that has proved quicker.";
     MIRROR = Mirror, "mirror", POLICY_MIRROR, "adi: sends":
         "Of two processes that exchange messages the higher one sends as the lower one does, so that only one of them tries.";
-    EXPECT_READY = ExpectReady, "expect-ready", POLICY_EXPECT_READY, "adi: sends; shm: direct::deliver":
+    EXPECT_READY = ExpectReady, "expect-ready", POLICY_EXPECT_READY, "policy: peer_looks, ready_predictor; adi: sends; shm: direct":
         "A sender expects of a receiver what that did the last times: it looks a while for one about to be ready, and not at all for one that always is.";
     LEND = Lend, "lend", POLICY_LEND, "adi: sends",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
