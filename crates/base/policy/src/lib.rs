@@ -69,6 +69,7 @@ mod streak;
 pub mod transfer;
 mod trial;
 mod used;
+mod vain_looks;
 mod ways;
 
 pub use account::{Account, break_even};
@@ -99,4 +100,5 @@ pub use step::{Address, Decision, Known, Outcome, PublishedReceive, Step};
 pub use streak::Streak;
 pub use trial::Trial;
 pub use used::Used;
+pub use vain_looks::VainLooks;
 pub use ways::{Way, Ways};

@@ -114,7 +114,7 @@ rules! {
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
     STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "mcm: waiting":
         "A process whose yields take longer than it has used its core for sleeps instead, since others than ranks use the core.";
-    GIVE_WAY = GiveWay, "give-way", POLICY_GIVE_WAY, "mcm: waiting":
+    GIVE_WAY = GiveWay, "give-way", POLICY_GIVE_WAY, "policy: vain_looks; mcm: waiting":
         "Where there are more ranks than cores, a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on after 16 looks in vain.";
     ASK_OWNER = AskOwner, "ask-owner", POLICY_ASK_OWNER, "rma: owner":
         "A short access to private memory of another process asks that process to make it, unless it did not answer the last time.";

@@ -61,6 +61,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{Channel, hint};
 use tern_pmi::Nodes;
+use tern_policy::VainLooks;
 use tern_shm::Shm;
 
 /// The devices of this process: shared memory, and a network if the world has several nodes.
@@ -77,8 +78,7 @@ pub struct Mcm {
     contention: CoreContention,
     /// Cores that the processes of the node share.
     cores: u32,
-    /// Looks of nonblocking calls, one after the other, that found nothing.
-    vain: Cell<u32>,
+    vain: VainLooks,
     /// Waits that sleep tell so.
     watched: Cell<bool>,
     /// One wait follows the other.
@@ -146,7 +146,7 @@ impl Mcm {
             patience,
             contention: CoreContention::default(),
             cores: u32::MAX,
-            vain: Cell::new(0),
+            vain: VainLooks::default(),
             watched: Cell::new(false),
             keeps_waiting: Cell::new(false),
             news: Cell::new((&raw const tern_counters::SHORT).cast()),

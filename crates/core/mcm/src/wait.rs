@@ -5,7 +5,6 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tern_device::Channel;
 use tern_device::clock::ticks;
-use tern_policy::rules;
 
 /// What one look for work found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +77,6 @@ const PASSES: u32 = 4;
 
 /// Longest sleep; a lost wake-up, which should not be, costs no more than this.
 const SLEEP: Duration = Duration::from_millis(50);
-
-/// Looks in vain after which a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on, and again after
-/// so many more. It may as well do a little work between two looks; passing on after each then costs more than the work.
-const VAIN: u32 = 16;
 
 /// Sleep of one whom nobody wakes, in the place of a yield. It may last twice as long.
 const NAP: Duration = Duration::from_micros(50);
@@ -236,13 +231,10 @@ impl Mcm {
     }
 
     /// After the look of a nonblocking call (MPI_Test, MPI_Iprobe and the like), which may have
-    /// `moved` something. A program that calls these in a loop waits without saying so: where
-    /// cores are scarce, it passes its core on.
+    /// `moved` something: passes the core on where the policy says so.
     #[inline]
     pub fn looked(&self, moved: bool) {
-        let vain = if moved { 0 } else { self.vain.get().saturating_add(1) };
-        self.vain.set(vain);
-        if vain > 0 && vain.is_multiple_of(VAIN) && self.is_crowded() && rules::GIVE_WAY.applies() {
+        if self.vain.look(moved, || self.is_crowded()) {
             self.give_way();
         }
     }
@@ -288,7 +280,7 @@ impl Mcm {
 
     /// Looks of nonblocking calls since something last moved.
     pub fn vain(&self) -> u32 {
-        self.vain.get()
+        self.vain.count()
     }
 }
 
