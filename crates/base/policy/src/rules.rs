@@ -112,7 +112,7 @@ rules! {
         "Members of a collective read each other's memory where it lies, unless lines or messages have proved quicker: all try both.";
     SPREAD = Spread, "spread", POLICY_SPREAD, "shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
-    STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "mcm: waiting":
+    STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "policy: core_contention; mcm: waiting":
         "A process whose yields take longer than it has used its core for sleeps instead, since others than ranks use the core.";
     GIVE_WAY = GiveWay, "give-way", POLICY_GIVE_WAY, "policy: vain_looks; mcm: waiting":
         "Where there are more ranks than cores, a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on after 16 looks in vain.";

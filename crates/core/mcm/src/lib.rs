@@ -31,7 +31,6 @@
 //! - Numbers of processes are of this process alone. Devices have numbers of their own; [`MultiDevice`] converts.
 //! - A new network is one line in `network.rs`: docs/adding-a-device.md.
 
-mod core_contention;
 mod far;
 pub mod lock;
 mod multi_device;
@@ -54,14 +53,13 @@ pub use tern_proof::{Door, Knock, Progress, Proven, Sealer, TAG};
 pub use tern_shm::News;
 pub use wait::{Patience, Step};
 
-use core_contention::CoreContention;
 use std::cell::Cell;
 use std::io::{Error, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{Channel, hint};
 use tern_pmi::Nodes;
-use tern_policy::VainLooks;
+use tern_policy::{CoreContention, VainLooks};
 use tern_shm::Shm;
 
 /// The devices of this process: shared memory, and a network if the world has several nodes.

@@ -1,6 +1,7 @@
 //! Waiting: spin, then yield, then sleep (docs/parts/waiting.md).
 
 use crate::{Carrier, Mcm, lock};
+use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tern_device::Channel;
@@ -105,6 +106,12 @@ fn yield_core() -> u64 {
     rustix::thread::sched_yield();
     // Clocks of cores may differ a little.
     ticks().saturating_sub(before)
+}
+
+/// Nanoseconds for which this thread has used a core.
+fn core_use() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Mcm {
@@ -221,7 +228,7 @@ impl Mcm {
     /// Notes how many ticks a yield has taken.
     #[inline]
     fn note_yield(&self, took: u64) {
-        self.contention.note(took, || self.device().awake().div_ceil(self.patience.get().cores));
+        self.contention.note(took, core_use, || self.device().awake().div_ceil(self.patience.get().cores));
     }
 
     /// Whether to yield now; else to sleep.
@@ -328,6 +335,13 @@ mod tests {
         assert_eq!(looks(&one_of_three(4), true), 0, "there is a core for each");
     }
 
+    #[test]
+    fn a_yield_of_milliseconds_is_long() {
+        let before = ticks();
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(ticks() - before > tern_policy::CoreContention::LONG);
+    }
+
     /// Looks in vain until a wait sleeps first, after what `pass_on_alone` does.
     fn looks_awake(mcm: &Mcm) -> u32 {
         mcm.watch();
@@ -347,8 +361,8 @@ mod tests {
     fn where_strangers_keep_the_core_a_wait_sleeps_at_once() {
         let with_strangers = |mcm: &Mcm, yields_are_set| {
             mcm.patience.set(Patience { yields_are_set, ..mcm.patience.get() });
-            mcm.contention.note(u64::MAX, || 1);
-            mcm.contention.note(u64::MAX, || 1);
+            mcm.contention.note(u64::MAX, core_use, || 1);
+            mcm.contention.note(u64::MAX, core_use, || 1);
         };
         let mcm = one_of_three(2);
         with_strangers(&mcm, false);
