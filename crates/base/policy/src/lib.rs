@@ -48,6 +48,7 @@ mod core_contention;
 pub mod costs;
 mod demotion;
 mod facts;
+pub mod guard_mode;
 mod habit;
 mod learned;
 mod lending;
@@ -60,6 +61,7 @@ mod plan;
 mod ready_predictor;
 mod receive;
 mod rendezvous;
+mod responsiveness;
 mod round;
 mod rounds;
 pub mod rules;
@@ -94,6 +96,7 @@ pub use receive::{
     receive_waiting,
 };
 pub use rendezvous::{RndvFacts, RndvPlan, locates_target, rendezvous};
+pub use responsiveness::Responsiveness;
 pub use round::Round;
 pub use rounds::{Gauge, Rounds, Ticket};
 pub use segments::{MOST as MOST_SEGMENTS, is_coarse};

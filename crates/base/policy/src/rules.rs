@@ -116,9 +116,9 @@ rules! {
         "A process whose yields take longer than it has used its core for sleeps instead, since others than ranks use the core.";
     GIVE_WAY = GiveWay, "give-way", POLICY_GIVE_WAY, "policy: vain_looks; mcm: waiting":
         "Where there are more ranks than cores, a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on after 16 looks in vain.";
-    ASK_OWNER = AskOwner, "ask-owner", POLICY_ASK_OWNER, "rma: owner":
+    ASK_OWNER = AskOwner, "ask-owner", POLICY_ASK_OWNER, "policy: responsiveness; rma: owner":
         "A short access to private memory of another process asks that process to make it, unless it did not answer the last time.";
-    GUARD_MODE = GuardMode, "guard-mode", POLICY_GUARD_MODE, "rma: guard":
+    GUARD_MODE = GuardMode, "guard-mode", POLICY_GUARD_MODE, "policy: guard_mode; rma: guard":
         "Rows of elements are combined under a guard, by kernels, once combining them by atomic instructions has cost as much as the change.";
     ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "coll: control lines":
         "A collective asks where its members' memory lies, unless it has turned out lately that some of it is not shared.";
