@@ -108,7 +108,7 @@ rules! {
         "Where the costs of packets and of the kernel's copy are close, both are tried on the program's own messages.";
     DEMOTE = Demote, "demote", POLICY_DEMOTE, "shm: rings":
         "The cache lines of a packet are passed on to the cache that its receiver shares (CLDEMOTE) where that has proved quicker.";
-    READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "coll: control lines":
+    READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "policy: collective::read_in_place; coll: control lines":
         "Members of a collective read each other's memory where it lies, unless lines or messages have proved quicker: all try both.";
     SPREAD = Spread, "spread", POLICY_SPREAD, "shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
@@ -120,15 +120,15 @@ rules! {
         "A short access to private memory of another process asks that process to make it, unless it did not answer the last time.";
     GUARD_MODE = GuardMode, "guard-mode", POLICY_GUARD_MODE, "policy: guard_mode; rma: guard":
         "Rows of elements are combined under a guard, by kernels, once combining them by atomic instructions has cost as much as the change.";
-    ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "coll: control lines":
+    ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "policy: collective::read_in_place; coll: control lines":
         "A collective asks where its members' memory lies, unless it has turned out lately that some of it is not shared.";
     PROMOTE = Promote, "promote", POLICY_PROMOTE, "region: promotion",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "Private memory that is used often enough is made shared memory in place (TERN_PROMOTE has further forms).";
-    FREQUENT = Frequent, "frequent", POLICY_FREQUENT, "verbs: frequent",
+    FREQUENT = Frequent, "frequent", POLICY_FREQUENT, "policy: frequent; verbs: frequent",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "A buffer that is often sent from is registered with the network card, which then takes messages from there (TERN_FREQUENT).";
-    RINGS = Rings, "rings", POLICY_RINGS, "verbs: rings":
+    RINGS = Rings, "rings", POLICY_RINGS, "policy: ring_demand; verbs: rings":
         "A process that sends many short packets is offered a ring in the memory of their receiver (TERN_RINGS).";
     TURN_COLUMNS = TurnColumns, "turn-columns", POLICY_TURN_COLUMNS, "layout: kernels":
         "Columns of a matrix are copied from either end by turns, so that a copy begins with what the last one has left in the caches.";
