@@ -106,7 +106,7 @@ rules! {
         "A long copy is made by streaming stores where these have proved quicker: the memory is in no cache and not used soon.";
     CONTEST = Contest, "contest", POLICY_CONTEST, "policy: transfer::chooser":
         "Where the costs of packets and of the kernel's copy are close, both are tried on the program's own messages.";
-    DEMOTE = Demote, "demote", POLICY_DEMOTE, "shm: rings":
+    DEMOTE = Demote, "demote", POLICY_DEMOTE, "policy: demotion; shm: rings":
         "The cache lines of a packet are passed on to the cache that its receiver shares (CLDEMOTE) where that has proved quicker.";
     READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "policy: collective::read_in_place; coll: control lines":
         "Members of a collective read each other's memory where it lies, unless lines or messages have proved quicker: all try both.";
@@ -122,7 +122,7 @@ rules! {
         "Rows of elements are combined under a guard, by kernels, once combining them by atomic instructions has cost as much as the change.";
     ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "policy: collective::read_in_place; coll: control lines":
         "A collective asks where its members' memory lies, unless it has turned out lately that some of it is not shared.";
-    PROMOTE = Promote, "promote", POLICY_PROMOTE, "region: promotion",
+    PROMOTE = Promote, "promote", POLICY_PROMOTE, "policy: promote; region: promotion",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "Private memory that is used often enough is made shared memory in place (TERN_PROMOTE has further forms).";
     FREQUENT = Frequent, "frequent", POLICY_FREQUENT, "policy: frequent; verbs: frequent",
@@ -130,7 +130,7 @@ rules! {
         "A buffer that is often sent from is registered with the network card, which then takes messages from there (TERN_FREQUENT).";
     RINGS = Rings, "rings", POLICY_RINGS, "policy: ring_demand; verbs: rings":
         "A process that sends many short packets is offered a ring in the memory of their receiver (TERN_RINGS).";
-    TURN_COLUMNS = TurnColumns, "turn-columns", POLICY_TURN_COLUMNS, "layout: kernels":
+    TURN_COLUMNS = TurnColumns, "turn-columns", POLICY_TURN_COLUMNS, "policy: turn_columns; layout: kernels":
         "Columns of a matrix are copied from either end by turns, so that a copy begins with what the last one has left in the caches.";
 }
 
