@@ -8,7 +8,7 @@
 //! [`collective`](fn@collective::collective) gives the plan of a collective.
 //!
 //! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of
-//! their own where they act.
+//! their own, in a type of theirs. Who acts keeps such a value beside the peer, the owner or the buffer that it is about.
 //!
 //! | form | what it is | of use for |
 //! |---|---|---|

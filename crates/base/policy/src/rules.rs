@@ -92,7 +92,7 @@ rules! {
         "A receive that sends follow is started without a look for its message, which would hold these sends up.";
     COPIES = Copies, "copies", POLICY_COPIES, "adi: sends":
         "Where one copy and packets cost about as much, both are tried on the program's own messages.";
-    SEGMENTS = Segments, "segments", POLICY_SEGMENTS, "adi: sends; rendezvous",
+    SEGMENTS = Segments, "segments", POLICY_SEGMENTS, "policy: segments, rendezvous; adi: sends; rendezvous",
         from "KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework (2013)":
         "A long message of an irregular datatype with long blocks is a region of segments, which its receiver copies out of, where that has proved quicker.";
     MIRROR = Mirror, "mirror", POLICY_MIRROR, "adi: sends":

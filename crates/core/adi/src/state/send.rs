@@ -10,7 +10,7 @@ use crate::transfer::Stage;
 use crate::{Data, Proc, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
-use tern_policy::{self as policy, Address, Packets, SendPlan, Unmatched, rules};
+use tern_policy::{self as policy, Address, Packets, SendPlan, Unmatched};
 
 /// Messages to a peer after which its sender looks at what has come, if it has done nothing but send since as many before: it may be told
 /// to ask first. Powers of two, the second a multiple of the first; it is for the shortest messages.
@@ -111,7 +111,6 @@ impl State {
             SendPlan::EagerZeroCopy(packets) => return self.send_zero_copy(to, tuple, data, packets),
             SendPlan::RndvGet(unmatched) | SendPlan::RndvKernel(unmatched) => unmatched,
             SendPlan::RndvSegments => {
-                rules::SEGMENTS.count_one();
                 let region = span.and_then(|span| self.open_region(to, &data, &span));
                 (memory, sure) = (region.unwrap_or(Memory::opaque(data.len())), true);
                 Unmatched::Waits
