@@ -6,6 +6,7 @@
 
 use crate::rules;
 use crate::trial::Trial;
+use std::cell::{Cell, RefCell};
 
 /// Kinds of packets by their length, each with a trial of its own: what a program does between them may depend on how long they are.
 const KINDS: usize = 3;
@@ -13,6 +14,15 @@ const KINDS: usize = 3;
 /// What is known of one peer.
 #[derive(Debug)]
 pub struct Demotion {
+    /// The processor has the instruction, and the rule is on.
+    able: bool,
+    trials: RefCell<Trials>,
+    /// What was done the last time.
+    pays: Cell<bool>,
+}
+
+#[derive(Debug)]
+struct Trials {
     /// The longest packets of each kind but the last.
     longest: [usize; KINDS - 1],
     trials: [Trial; KINDS],
@@ -21,21 +31,43 @@ pub struct Demotion {
 }
 
 impl Demotion {
-    /// Of a peer of which nothing is known. `longest`: packets of up to so many bytes of payload have a trial of their own each.
-    pub fn new(longest: [usize; KINDS - 1]) -> Demotion {
-        Demotion { longest, trials: Default::default(), kind: 0 }
+    /// Of a peer of which nothing is known. `able`: the processor can pass lines on. `longest`: packets of up to so many bytes of payload have a trial
+    /// of their own each.
+    pub fn new(able: bool, longest: [usize; KINDS - 1]) -> Demotion {
+        let able = able && rules::DEMOTE.is_on();
+        let trials = Trials { longest, trials: Default::default(), kind: 0 };
+        Demotion { able, trials: RefCell::new(trials), pays: Cell::new(able) }
     }
 
     /// Whether to pass on the lines of a packet with `len` bytes of payload, which is sent `now` and is the first since one has come back: the time
     /// from one of those to the next tells what it is worth.
-    pub fn is_for(&mut self, len: usize, now: impl FnOnce() -> u64) -> bool {
-        let kind = self.longest.iter().take_while(|&&longest| len > longest).count();
-        let same = std::mem::replace(&mut self.kind, kind) == kind;
-        let pays = self.trials[kind].way(now, same) == 0;
+    #[inline]
+    pub fn is_for(&self, len: usize, now: impl FnOnce() -> u64) -> bool {
+        self.able && self.try_for(len, now)
+    }
+
+    fn try_for(&self, len: usize, now: impl FnOnce() -> u64) -> bool {
+        let pays = self.trials.borrow_mut().way(len, now) == 0;
         if pays {
             rules::DEMOTE.count_one();
         }
+        self.pays.set(pays);
         pays
+    }
+
+    /// What was done the last time, or would be the first time.
+    #[inline]
+    pub fn pays(&self) -> bool {
+        self.pays.get()
+    }
+}
+
+impl Trials {
+    /// The way of a packet of `len` bytes. Way 0 passes lines on.
+    fn way(&mut self, len: usize, now: impl FnOnce() -> u64) -> usize {
+        let kind = self.longest.iter().take_while(|&&longest| len > longest).count();
+        let same = std::mem::replace(&mut self.kind, kind) == kind;
+        self.trials[kind].way(now, same)
     }
 }
 
@@ -45,11 +77,12 @@ mod tests {
 
     /// Sends messages of these lengths in turn, which take so long each, passed on or not; returns how many of the last 1000 were passed on.
     fn run(lens: &[usize], took: impl Fn(usize, bool) -> u64) -> usize {
-        let mut demotion = Demotion::new([32, 128]);
+        let demotion = Demotion::new(true, [32, 128]);
         let mut now = 0;
         let mut passed = Vec::new();
         for &len in lens.iter().cycle().take(5000) {
             let pays = demotion.is_for(len, || now);
+            assert_eq!(pays, demotion.pays());
             passed.push(pays);
             now += took(len, pays);
         }
@@ -70,5 +103,12 @@ mod tests {
     #[test]
     fn they_are_where_it_makes_no_difference() {
         assert!(run(&[8], |_, _| 100) > 900);
+    }
+
+    #[test]
+    fn a_processor_without_the_instruction_passes_nothing_on() {
+        let demotion = Demotion::new(false, [32, 128]);
+        assert!(!demotion.pays());
+        assert!((0..100).all(|_| !demotion.is_for(8, || unreachable!("nothing is tried"))));
     }
 }

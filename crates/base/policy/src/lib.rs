@@ -8,7 +8,7 @@
 //! [`collective`](fn@collective::collective) gives the plan of a collective.
 //!
 //! **What is learned** mostly has one of four forms, each a small type that is told what has happened. Some rules keep a count of
-//! their own where they act.
+//! their own, in a type of theirs. Who acts keeps such a value beside the peer, the owner or the buffer that it is about.
 //!
 //! | form | what it is | of use for |
 //! |---|---|---|
@@ -44,9 +44,13 @@ mod backoff;
 pub mod collective;
 mod coordinator;
 mod copies;
+mod core_balance;
+mod core_contention;
 pub mod costs;
 mod demotion;
 mod facts;
+pub mod frequent;
+pub mod guard_mode;
 mod habit;
 mod learned;
 mod lending;
@@ -54,10 +58,14 @@ mod maker;
 pub mod one_sided;
 mod order;
 pub mod pair;
+mod peer_looks;
 mod plan;
+pub mod promote;
 mod ready_predictor;
 mod receive;
 mod rendezvous;
+mod responsiveness;
+mod ring_demand;
 mod round;
 mod rounds;
 pub mod rules;
@@ -68,13 +76,17 @@ pub mod stores;
 mod streak;
 pub mod transfer;
 mod trial;
+pub mod turn_columns;
 mod used;
+mod vain_looks;
 mod ways;
 
 pub use account::{Account, break_even};
 pub use backoff::{Backoff, SharedBackoff};
 pub use coordinator::{Cell, Coordinator, TrialId};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message, Turn};
+pub use core_balance::{CoreBalance, less_busy};
+pub use core_contention::CoreContention;
 pub use demotion::Demotion;
 pub use facts::{Caller, Facts, Habit, Purpose, Readiness, Source, ZeroCopy};
 pub use habit::Habits;
@@ -83,6 +95,7 @@ pub use lending::LendingTrials;
 pub use maker::{Maker, Why};
 pub use order::Order;
 pub use pair::Likely;
+pub use peer_looks::PeerLooks;
 pub use plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
 pub use ready_predictor::ReadyPredictor;
 pub use receive::{
@@ -90,6 +103,8 @@ pub use receive::{
     receive_located, receive_waiting,
 };
 pub use rendezvous::{RndvFacts, RndvPlan, locates_target, rendezvous};
+pub use responsiveness::Responsiveness;
+pub use ring_demand::{Ring, RingDemand, RingStep};
 pub use round::Round;
 pub use rounds::{Rounds, Ticket};
 pub use segments::{MOST as MOST_SEGMENTS, is_coarse};
@@ -99,4 +114,5 @@ pub use stores::Gauge;
 pub use streak::Streak;
 pub use trial::Trial;
 pub use used::Used;
+pub use vain_looks::VainLooks;
 pub use ways::{Way, Ways};

@@ -100,16 +100,6 @@ pub fn way_to(facts: MemberFacts, map: impl FnOnce() -> bool, copies: impl FnOnc
     }
 }
 
-/// A row has more elements. Fewer take as long by instructions as entering a guard does.
-const FEW: usize = 16;
-
-/// Whether a row of elements is combined by atomic instructions, where the mode of its guard allows them, and not by a kernel under
-/// the guard. `whole`: the row is to be replaced all at once, which instructions cannot. `bears`: what the guard has learned of rows.
-#[inline(always)]
-pub fn by_instructions(elements: usize, whole: bool, bears: impl FnOnce() -> bool) -> bool {
-    !whole && (elements <= FEW || bears() || !rules::GUARD_MODE.applies())
-}
-
 /// Whether the owner of private memory makes an access quicker than the kernel, if it waits: few bytes, which fit the `room` of a
 /// request, or many that need not come back.
 #[inline]
@@ -163,13 +153,6 @@ mod tests {
         ] {
             assert_eq!(way_to(facts(false, false, mappable), || mapped, never), wanted, "{mappable:?}, {mapped}");
         }
-    }
-
-    #[test]
-    fn long_rows_go_by_instructions_while_the_guard_bears_them() {
-        let unasked = || -> bool { unreachable!("short rows are not asked about") };
-        assert!(by_instructions(FEW, false, unasked) && !by_instructions(FEW, true, unasked));
-        assert!(by_instructions(FEW + 1, false, || true) && !by_instructions(FEW + 1, false, || false));
     }
 
     #[test]

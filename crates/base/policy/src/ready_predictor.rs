@@ -1,5 +1,6 @@
 //! Whether a peer that was seen to be ready several times is predicted to be: the rule `expect-ready`.
 
+use crate::rules;
 use crate::streak::Streak;
 
 /// Messages in a row for which a peer was seen to be ready, after which the next ones go unseen: at first, and at most.
@@ -28,9 +29,9 @@ impl Default for ReadyPredictor {
 }
 
 impl ReadyPredictor {
-    /// Whether it was seen to be ready so often that it most likely is.
+    /// Whether it was seen to be ready so often that it is taken to be.
     pub fn predicts(self) -> bool {
-        self.seen.holds()
+        self.seen.holds() && rules::EXPECT_READY.applies()
     }
 
     /// A look has shown whether it is ready.

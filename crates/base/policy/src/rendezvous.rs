@@ -106,7 +106,7 @@ impl RndvFacts {
     /// What the receiver sees belongs into blocks that only it can make sense of. (Of private memory the kernel would copy more slowly than packets.)
     fn is_seen_by_irregular_receive(&self) -> bool {
         let seen = matches!(self.source, Source::Shared { .. });
-        seen && self.target == Source::Opaque && rules::SEGMENTS.is_on()
+        seen && self.target == Source::Opaque && rules::SEGMENTS.applies()
     }
 }
 

@@ -84,45 +84,45 @@ macro_rules! rules {
 }
 
 rules! {
-    HABITS = Habits, "habits", POLICY_HABITS, "policy: habit, order":
+    HABITS = Habits, "habits", POLICY_HABITS, "policy: habit, order; adi: sends and receives":
         "What the program did between its last receives and its wait for them says whether the next ones are published, and looked for at once.";
-    COPIES = Copies, "copies", POLICY_COPIES, "policy: copies, transfer::chooser":
+    COPIES = Copies, "copies", POLICY_COPIES, "policy: copies, transfer::chooser; adi: sends":
         "Where one copy and packets cost about as much, both are tried on the program's own messages; of two processes that exchange, one tries.";
-    SEGMENTS = Segments, "segments", POLICY_SEGMENTS, "adi: sends; rendezvous",
+    SEGMENTS = Segments, "segments", POLICY_SEGMENTS, "policy: segments, rendezvous; adi: sends; rendezvous",
         from "KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework (2013)":
         "A long message of an irregular datatype with long blocks is a region of segments, which its receiver copies out of, where that has proved quicker.";
-    EXPECT_READY = ExpectReady, "expect-ready", POLICY_EXPECT_READY, "adi: sends; shm: direct::deliver":
+    EXPECT_READY = ExpectReady, "expect-ready", POLICY_EXPECT_READY, "policy: peer_looks, ready_predictor; adi: sends; shm: direct":
         "A sender expects of a receiver what that did the last times: it looks a while for one about to be ready, and not at all for one that always is.";
-    LEND = Lend, "lend", POLICY_LEND, "adi: sends",
+    LEND = Lend, "lend", POLICY_LEND, "policy: learned, lending; adi: sends",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "A call that waits until its buffer is free lends it to the network where that has proved quicker than a copy.";
-    STORES = Stores, "stores", POLICY_STORES, "adi: packets; shm: direct copies; rma: accesses to mapped memory":
+    STORES = Stores, "stores", POLICY_STORES, "policy: stores; adi: packets; shm: direct copies; rma: accesses to mapped memory":
         "A long copy is made by streaming stores where these have proved quicker: the memory is in no cache and not used soon.";
-    DEMOTE = Demote, "demote", POLICY_DEMOTE, "shm: rings":
+    DEMOTE = Demote, "demote", POLICY_DEMOTE, "policy: demotion; shm: rings":
         "The cache lines of a packet are passed on to the cache that its receiver shares (CLDEMOTE) where that has proved quicker.";
-    READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "coll: control lines":
+    READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "policy: collective::read_in_place; coll: control lines":
         "Members of a collective read each other's memory where it lies, unless lines or messages have proved quicker: all try both.";
-    SPREAD = Spread, "spread", POLICY_SPREAD, "shm: core_balance":
+    SPREAD = Spread, "spread", POLICY_SPREAD, "policy: core_balance; shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
-    STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "mcm: waiting":
+    STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "policy: core_contention; mcm: waiting":
         "A process whose yields take longer than it has used its core for sleeps instead, since others than ranks use the core.";
-    GIVE_WAY = GiveWay, "give-way", POLICY_GIVE_WAY, "mcm: waiting":
+    GIVE_WAY = GiveWay, "give-way", POLICY_GIVE_WAY, "policy: vain_looks; mcm: waiting":
         "Where there are more ranks than cores, a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on after 16 looks in vain.";
-    ASK_OWNER = AskOwner, "ask-owner", POLICY_ASK_OWNER, "rma: owner":
+    ASK_OWNER = AskOwner, "ask-owner", POLICY_ASK_OWNER, "policy: responsiveness; rma: owner":
         "A short access to private memory of another process asks that process to make it, unless it did not answer the last time.";
-    GUARD_MODE = GuardMode, "guard-mode", POLICY_GUARD_MODE, "rma: guard":
+    GUARD_MODE = GuardMode, "guard-mode", POLICY_GUARD_MODE, "policy: guard_mode; rma: guard":
         "Rows of elements are combined under a guard, by kernels, once combining them by atomic instructions has cost as much as the change.";
-    ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "coll: control lines":
+    ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "policy: collective::read_in_place; coll: control lines":
         "A collective asks where its members' memory lies, unless it has turned out lately that some of it is not shared.";
-    PROMOTE = Promote, "promote", POLICY_PROMOTE, "region: promotion",
+    PROMOTE = Promote, "promote", POLICY_PROMOTE, "policy: promote; region: promotion",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "Private memory that is used often enough is made shared memory in place (TERN_PROMOTE has further forms).";
-    FREQUENT = Frequent, "frequent", POLICY_FREQUENT, "verbs: frequent",
+    FREQUENT = Frequent, "frequent", POLICY_FREQUENT, "policy: frequent; verbs: frequent",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "A buffer that is often sent from is registered with the network card, which then takes messages from there (TERN_FREQUENT).";
-    RINGS = Rings, "rings", POLICY_RINGS, "verbs: rings":
+    RINGS = Rings, "rings", POLICY_RINGS, "policy: ring_demand; verbs: rings":
         "A process that sends many short packets is offered a ring in the memory of their receiver (TERN_RINGS).";
-    TURN_COLUMNS = TurnColumns, "turn-columns", POLICY_TURN_COLUMNS, "layout: kernels":
+    TURN_COLUMNS = TurnColumns, "turn-columns", POLICY_TURN_COLUMNS, "policy: turn_columns; layout: kernels":
         "Columns of a matrix are copied from either end by turns, so that a copy begins with what the last one has left in the caches.";
 }
 

@@ -48,7 +48,11 @@ pub(crate) fn asks(facts: &Facts, known: &Known) -> Outcome<bool> {
         return Ok(false);
     }
     let Some(copied) = known.segments.ok_or(Step::LocateSegments)? else { return Ok(false) };
-    known.tried(facts.along(), copied)
+    let asks = known.tried(facts.along(), copied)?;
+    if asks {
+        rules::SEGMENTS.count_one();
+    }
+    Ok(asks)
 }
 
 #[cfg(test)]

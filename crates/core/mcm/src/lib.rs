@@ -31,7 +31,6 @@
 //! - Numbers of processes are of this process alone. Devices have numbers of their own; [`MultiDevice`] converts.
 //! - A new network is one line in `network.rs`: docs/adding-a-device.md.
 
-mod core_contention;
 mod far;
 pub mod lock;
 mod multi_device;
@@ -54,13 +53,13 @@ pub use tern_proof::{Door, Knock, Progress, Proven, Sealer, TAG};
 pub use tern_shm::News;
 pub use wait::{Patience, Step};
 
-use core_contention::CoreContention;
 use std::cell::Cell;
 use std::io::{Error, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_device::{Channel, hint};
 use tern_pmi::Nodes;
+use tern_policy::{CoreContention, VainLooks};
 use tern_shm::Shm;
 
 /// The devices of this process: shared memory, and a network if the world has several nodes.
@@ -77,8 +76,7 @@ pub struct Mcm {
     contention: CoreContention,
     /// Cores that the processes of the node share.
     cores: u32,
-    /// Looks of nonblocking calls, one after the other, that found nothing.
-    vain: Cell<u32>,
+    vain: VainLooks,
     /// Waits that sleep tell so.
     watched: Cell<bool>,
     /// One wait follows the other.
@@ -146,7 +144,7 @@ impl Mcm {
             patience,
             contention: CoreContention::default(),
             cores: u32::MAX,
-            vain: Cell::new(0),
+            vain: VainLooks::default(),
             watched: Cell::new(false),
             keeps_waiting: Cell::new(false),
             news: Cell::new((&raw const tern_counters::SHORT).cast()),

@@ -1,11 +1,11 @@
 //! Waiting: spin, then yield, then sleep (docs/parts/waiting.md).
 
 use crate::{Carrier, Mcm, lock};
+use rustix::time::{ClockId, clock_gettime};
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 use tern_device::Channel;
 use tern_device::clock::ticks;
-use tern_policy::rules;
 
 /// What one look for work found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +79,6 @@ const PASSES: u32 = 4;
 /// Longest sleep; a lost wake-up, which should not be, costs no more than this.
 const SLEEP: Duration = Duration::from_millis(50);
 
-/// Looks in vain after which a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on, and again after
-/// so many more. It may as well do a little work between two looks; passing on after each then costs more than the work.
-const VAIN: u32 = 16;
-
 /// Sleep of one whom nobody wakes, in the place of a yield. It may last twice as long.
 const NAP: Duration = Duration::from_micros(50);
 
@@ -110,6 +106,12 @@ fn yield_core() -> u64 {
     rustix::thread::sched_yield();
     // Clocks of cores may differ a little.
     ticks().saturating_sub(before)
+}
+
+/// Nanoseconds for which this thread has used a core.
+fn core_use() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Mcm {
@@ -226,7 +228,7 @@ impl Mcm {
     /// Notes how many ticks a yield has taken.
     #[inline]
     fn note_yield(&self, took: u64) {
-        self.contention.note(took, || self.device().awake().div_ceil(self.patience.get().cores));
+        self.contention.note(took, core_use, || self.device().awake().div_ceil(self.patience.get().cores));
     }
 
     /// Whether to yield now; else to sleep.
@@ -236,13 +238,10 @@ impl Mcm {
     }
 
     /// After the look of a nonblocking call (MPI_Test, MPI_Iprobe and the like), which may have
-    /// `moved` something. A program that calls these in a loop waits without saying so: where
-    /// cores are scarce, it passes its core on.
+    /// `moved` something: passes the core on where the policy says so.
     #[inline]
     pub fn looked(&self, moved: bool) {
-        let vain = if moved { 0 } else { self.vain.get().saturating_add(1) };
-        self.vain.set(vain);
-        if vain > 0 && vain.is_multiple_of(VAIN) && self.is_crowded() && rules::GIVE_WAY.applies() {
+        if self.vain.look(moved, || self.is_crowded()) {
             self.give_way();
         }
     }
@@ -288,7 +287,7 @@ impl Mcm {
 
     /// Looks of nonblocking calls since something last moved.
     pub fn vain(&self) -> u32 {
-        self.vain.get()
+        self.vain.count()
     }
 }
 
@@ -336,6 +335,13 @@ mod tests {
         assert_eq!(looks(&one_of_three(4), true), 0, "there is a core for each");
     }
 
+    #[test]
+    fn a_yield_of_milliseconds_is_long() {
+        let before = ticks();
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(ticks() - before > tern_policy::CoreContention::LONG);
+    }
+
     /// Looks in vain until a wait sleeps first, after what `pass_on_alone` does.
     fn looks_awake(mcm: &Mcm) -> u32 {
         mcm.watch();
@@ -355,8 +361,8 @@ mod tests {
     fn where_strangers_keep_the_core_a_wait_sleeps_at_once() {
         let with_strangers = |mcm: &Mcm, yields_are_set| {
             mcm.patience.set(Patience { yields_are_set, ..mcm.patience.get() });
-            mcm.contention.note(u64::MAX, || 1);
-            mcm.contention.note(u64::MAX, || 1);
+            mcm.contention.note(u64::MAX, core_use, || 1);
+            mcm.contention.note(u64::MAX, core_use, || 1);
         };
         let mcm = one_of_three(2);
         with_strangers(&mcm, false);

@@ -9,28 +9,10 @@
 //! changes it, makes all processes pass a fence (`membarrier`), and then waits for those that are still
 //! at the memory. In the other mode all use the guard.
 //!
-//! A change takes as long as instructions for some thousand elements. So each mode lasts until what it has cost,
-//! beside the other one, comes to that much: rows alone, or single elements alone, lose no more than about one change to the
-//! wrong mode, and another one to leave it. Where they take turns, and the guard turns out to be the wrong one, the next try comes
-//! later each time.
+//! When the mode changes is decided by [`tern_policy::guard_mode`].
 
 use crate::atomics::{AtomicI32, AtomicU32, Ordering};
-
-/// What a change of the mode costs. All such numbers are in elements that one process combines by instructions.
-const CHANGE: i32 = if cfg!(loom) { 4 } else { 4096 };
-
-/// What entering the guard costs one who was there last.
-const ENTRY: i32 = if cfg!(loom) { 2 } else { 6 };
-
-/// What it costs another one, who waits for cache lines.
-const OTHER_ENTRY: i32 = if cfg!(loom) { 3 } else { 40 };
-
-/// The guard is the right mode when it has saved so much. It takes more than being wrong, for many accesses are of one kind
-/// by chance.
-const RIGHT: i32 = if cfg!(loom) { CHANGE } else { 4 * CHANGE };
-
-/// So often, at most, is the time until instructions are forbidden doubled.
-const DOUBLINGS: u32 = 7;
+use tern_policy::guard_mode;
 
 /// The guard of a member's memory, and its mode. Nobody waits for anything of another process while
 /// holding it, but for those that use instructions, who wait for nothing either.
@@ -95,35 +77,31 @@ impl Guard {
     /// more than this row, or than all that have come.
     #[inline(never)]
     pub fn bears(&self, elements: usize) -> bool {
-        if !self.allows_instructions() || elements >= CHANGE as usize {
+        if !self.allows_instructions() {
             return false;
         }
-        let better = self.better.load(Ordering::Relaxed) + elements as i32 - ENTRY;
-        let bears = better < CHANGE << self.wrong.load(Ordering::Relaxed);
-        if bears {
-            self.better.store(better, Ordering::Relaxed);
-        }
-        bears
+        let (better, wrong) = (self.better.load(Ordering::Relaxed), self.wrong.load(Ordering::Relaxed));
+        let better = guard_mode::bears(better, wrong, elements);
+        better.inspect(|&better| self.better.store(better, Ordering::Relaxed)).is_some()
     }
 
     /// Notes elements combined by `rank` under the guard, which it holds, where instructions are forbidden and could
     /// have done it. When they would have been better for long enough, they are allowed again.
     #[inline]
     pub fn note(&self, elements: usize, rank: u32) {
-        let entry = if self.last.load(Ordering::Relaxed) == rank { ENTRY } else { OTHER_ENTRY };
+        let again = self.last.load(Ordering::Relaxed) == rank;
         self.last.store(rank, Ordering::Relaxed);
-        let better = self.better.load(Ordering::Relaxed) + elements.min(CHANGE as usize) as i32 - entry;
-        self.better.store(better.min(RIGHT), Ordering::Relaxed);
-        if better <= -CHANGE || better >= RIGHT {
-            self.judge(better > 0);
+        let (better, right) = guard_mode::combined(self.better.load(Ordering::Relaxed), elements, again);
+        self.better.store(better, Ordering::Relaxed);
+        if let Some(right) = right {
+            self.judge(right);
         }
     }
 
     /// The mode has proved right, or wrong.
     #[inline(never)]
     fn judge(&self, right: bool) {
-        let wrong = self.wrong.load(Ordering::Relaxed);
-        let wrong = if right { wrong.saturating_sub(1) } else { (wrong + 1).min(DOUBLINGS) };
+        let wrong = guard_mode::wrong_after(self.wrong.load(Ordering::Relaxed), right);
         self.wrong.store(wrong, Ordering::Relaxed);
         if !right {
             self.allow_instructions();
@@ -132,7 +110,7 @@ impl Guard {
 
     /// Notes what no instruction does, so that the mode is right: a change would cost another one the next time.
     pub fn note_kernel(&self) {
-        self.better.store(CHANGE, Ordering::Relaxed);
+        self.better.store(guard_mode::CHANGE, Ordering::Relaxed);
     }
 }
 
@@ -174,61 +152,20 @@ mod model;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{CHANGE, ENTRY, Guard, OTHER_ENTRY};
-
-    /// What elements cost that `rank` combines, and the changes of the mode that come with them.
-    fn combine(guard: &Guard, rank: u32, elements: usize) -> i32 {
-        let by_instructions = if elements > 1 { guard.bears(elements) } else { guard.allows_instructions() };
-        if by_instructions {
-            return elements as i32;
-        }
-        let change = if guard.allows_instructions() { CHANGE } else { 0 };
-        if change > 0 {
-            guard.forbid_instructions();
-        }
-        let entry = if guard.last.load(super::Ordering::Relaxed) == rank { ENTRY } else { OTHER_ENTRY };
-        guard.note(elements, rank);
-        change + entry
-    }
+    use super::Guard;
 
     #[test]
-    fn rows_come_under_the_guard_when_instructions_have_cost_a_change() {
+    fn rows_forbid_instructions_and_single_elements_allow_them_again() {
         let guard = Guard::default();
-        let cost: i32 = (0..1000).map(|_| combine(&guard, 0, 100)).sum();
-        assert!(!guard.allows_instructions());
-        assert!(cost <= 1000 * ENTRY + 2 * CHANGE, "{cost}");
-    }
-
-    #[test]
-    fn a_long_row_is_worth_a_change() {
-        let guard = Guard::default();
-        assert_eq!(combine(&guard, 0, 100_000), CHANGE + ENTRY);
-    }
-
-    #[test]
-    fn single_elements_come_back_to_instructions() {
-        let guard = Guard::default();
-        while guard.allows_instructions() {
-            combine(&guard, 0, 100);
-        }
-        let cost: i32 = (0..10_000).map(|at| combine(&guard, at % 2, 1)).sum();
-        assert!(guard.allows_instructions());
-        assert!(cost <= 10_000 + 2 * CHANGE, "{cost}");
-    }
-
-    #[test]
-    fn where_the_guard_is_wrong_it_is_seldom_tried() {
-        let guard = Guard::default();
-        let mut least = 0;
-        let rounds = 20_000;
-        let cost: i32 = (0..rounds)
-            .map(|round| {
-                // Two ranks take turns at the single elements, as if they came at once.
-                let row = combine(&guard, round % 2, 64);
-                least += 64 + 8;
-                row + (0..8).map(|at| combine(&guard, at % 2, 1)).sum::<i32>()
-            })
-            .sum();
-        assert!(cost < least + least / 5, "{cost} of {least}");
+        let rows = (0..1000).position(|_| !guard.bears(100)).expect("a change costs less some time");
+        assert!((1..100).contains(&rows), "{rows}");
+        guard.forbid_instructions();
+        assert!(!guard.allows_instructions() && !guard.bears(100));
+        let singles = (0..1000).position(|at| {
+            guard.note(1, at % 2);
+            guard.allows_instructions()
+        });
+        assert!(singles.is_some_and(|singles| singles > 10), "{singles:?}");
+        assert!((0..rows).all(|_| guard.bears(100)) && guard.bears(100), "the guard was wrong, so it is tried later");
     }
 }

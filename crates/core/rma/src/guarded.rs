@@ -7,7 +7,7 @@ use crate::spot::Instructions;
 use crate::window::Window;
 use tern_coll::ops::Op;
 use tern_mcm::Step;
-use tern_policy::one_sided;
+use tern_policy::guard_mode;
 
 /// Looks at a guard before anything else is done.
 const LOOKS: u32 = 100;
@@ -25,7 +25,7 @@ const FENCES: bool = cfg!(target_arch = "x86_64");
 /// Whether instructions suit so many elements where the mode allows them.
 #[inline(always)]
 fn suits_instructions(guard: &Guard, combination: &Combination, count: usize) -> bool {
-    one_sided::by_instructions(count, is_whole(combination, count), || guard.bears(count))
+    guard_mode::by_instructions(count, is_whole(combination, count), || guard.bears(count))
 }
 
 /// The guard of a member, held.

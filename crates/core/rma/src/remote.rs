@@ -1,10 +1,10 @@
 //! A member of a window as this process sees it: how its memory is reached, and what is known of it.
 
 use crate::attached::Piece;
-use crate::request::Patience;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use tern_mcm::{Name, Run};
+use tern_policy::Responsiveness;
 
 pub(crate) use tern_policy::one_sided::Way;
 
@@ -33,7 +33,7 @@ pub(crate) struct Remote {
     /// Of a dynamic window: what was found last.
     pub found: RefCell<Found>,
     /// Whether its owner is asked for what the kernel could do.
-    pub patience: Patience,
+    pub responsiveness: Responsiveness,
     /// Puts that the kernel is asked for together.
     pub puts: RefCell<Puts>,
 }

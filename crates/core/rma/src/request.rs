@@ -14,7 +14,7 @@ mod body;
 
 use crate::atomics::{AtomicU32, Ordering};
 #[cfg(not(loom))]
-pub(crate) use body::{Form, Patience, ROOM, Request, Waited};
+pub(crate) use body::{Form, ROOM, Request, Waited};
 
 const NOTHING: u32 = 0;
 const ASKED: u32 = 1;

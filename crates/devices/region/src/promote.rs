@@ -47,12 +47,10 @@ mod ready;
 mod records;
 mod refusal;
 mod told;
-mod usage;
 
 pub use ground::Quiesce;
 pub use refusal::Refusal;
 pub use told::tells;
-pub use usage::{Costs, Reuse};
 
 use crate::fork;
 use crate::heap::{Heap, Place};
@@ -65,9 +63,11 @@ use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_counters as counters;
 use tern_node::maps::Vma;
-use tern_policy::rules;
+use tern_policy::promote::{BufferUses, Due, Use};
 use told::Told;
-use usage::Usage;
+
+/// What promotion costs and saves.
+pub use tern_policy::promote::Costs;
 
 /// When to promote: never; when it pays, by [`Costs`], and cannot show; or at the first use, and
 /// without looking at which functions the program imports, for which the user vouches.
@@ -96,15 +96,6 @@ pub struct Counts {
     pub gone: u64,
 }
 
-/// Uses of a buffer that promotion pays for.
-#[derive(Clone, Copy, Default)]
-struct Needed {
-    /// The buffer's bytes, and those of a message, that were asked about last.
-    of: (usize, usize),
-    /// `None`: any number of them is too few.
-    uses: Option<u32>,
-}
-
 /// Promotes the buffers of one process. There is one in a process; it belongs to whoever holds the
 /// library's lock.
 ///
@@ -112,9 +103,7 @@ struct Needed {
 pub struct Promoter {
     heap: Rc<Heap>,
     policy: Policy,
-    /// By what the memory is used for ([`Promoter::add_costs`]).
-    costs: Vec<Costs>,
-    usage: Usage,
+    uses: BufferUses,
     in_use: Option<InUse>,
     quiesce: Option<Quiesce>,
     imports: Imports,
@@ -126,10 +115,6 @@ pub struct Promoter {
     counts: Counts,
     /// Uses until the records are compared with the kernel's.
     until_refresh: usize,
-    /// What is left of [`pinning::MOST_PINNED`].
-    may_pin: usize,
-    /// By what it is used for, and by [`Reuse`].
-    needed: Vec<[Needed; 2]>,
     /// Something was freed while a transfer was under way, and has not been given back yet.
     owes: bool,
     /// Calls of [`Promoter::give_back`] since the kernel was asked.
@@ -147,8 +132,7 @@ impl Promoter {
         Promoter {
             heap,
             policy,
-            costs: vec![costs],
-            usage: Usage::new(),
+            uses: BufferUses::new(policy == Policy::Always, rustix::param::page_size(), costs),
             in_use: None,
             quiesce: None,
             imports: Imports::default(),
@@ -158,8 +142,6 @@ impl Promoter {
             refusal: None,
             counts: Counts::default(),
             until_refresh: 64,
-            may_pin: pinning::MOST_PINNED,
-            needed: vec![Default::default()],
             owes: false,
             idle: 0,
             processes: 1,
@@ -199,8 +181,7 @@ impl Promoter {
     /// What promotion costs and saves where memory is used in another way than for a single message. Ways have numbers, in this order,
     /// from 1 on.
     pub fn add_costs(&mut self, costs: Costs) {
-        self.costs.push(costs);
-        self.needed.push(Default::default());
+        self.uses.add_costs(costs);
     }
 
     /// Counts one use of the buffer for a message, and promotes it when the rule says so, together with those beside it if that pays
@@ -229,66 +210,33 @@ impl Promoter {
         if let Some(place) = self.known(address, len) {
             return Some(place);
         }
-        // Where the saving never pays for the look-up, promoted memory is not looked up either.
-        self.needed(len, moved, Reuse::Soon, way)?;
         let start = address.addr();
+        let buffer = Use { start, len, moved, way };
+        if !self.uses.can_pay(&buffer) {
+            return None;
+        }
         if let Some(place) = self.records.used(start, len).map(Place)
             && self.verify(address, len, place)
         {
             return Some(place);
         }
-        if !usage::is_short(len, moved) {
-            return None;
-        }
-        let reuse = self.usage.reuse(start, len, &self.is_late);
-        let needed = self.needed(len, moved, reuse, way).unwrap_or(u32::MAX);
-        if self.usage.used(start, len, moved, needed) {
-            return self.try_promote(start, len, needed);
-        }
-        self.promote_row(start, len, moved, reuse, way)
-    }
-
-    /// Uses of a buffer of `len` bytes that promotion pays for, if each moves `moved` of them.
-    #[inline]
-    fn needed(&mut self, len: usize, moved: usize, reuse: Reuse, way: usize) -> Option<u32> {
-        let needed = &mut self.needed[way][reuse as usize];
-        if needed.of != (len, moved) {
-            let break_even = || self.costs[way].break_even_of(moved, reuse, len);
-            let uses = if self.policy == Policy::Always { Some(1) } else { break_even() };
-            *needed = Needed { of: (len, moved), uses };
-        }
-        needed.uses
-    }
-
-    /// Promotes the buffers that this one stands beside as one, if their uses together pay for that: the windows and slots of a
-    /// program, of which each would have to be used very often by itself.
-    fn promote_row(&mut self, start: usize, len: usize, moved: usize, reuse: Reuse, way: usize) -> Option<Place> {
-        let row = self.usage.row(start, len)?;
-        let needed = self.costs[way].break_even_of(moved, reuse, row.len)?;
-        if row.uses < u64::from(needed) * u64::from(row.patience) {
-            return None;
-        }
-        // Some may be receives that are open: soon none is.
-        let pages = whole_pages(row.start, row.len)?;
-        if self.in_use.as_ref().is_some_and(|in_use| in_use(pages)) {
-            return None;
-        }
-        self.try_promote(row.start, row.len, needed)?;
-        self.usage.restart(&row);
-        self.speculative_place(std::ptr::with_exposed_provenance(start), len)
+        let in_use = self.in_use.as_ref();
+        let is_free =
+            |start, len| whole_pages(start, len).is_some_and(|pages| !in_use.is_some_and(|in_use| in_use(pages)));
+        let due = self.uses.used(&buffer, &self.is_late, is_free)?;
+        let place = self.try_promote(&due)?;
+        self.uses.promoted(&due);
+        if due.is_row() { self.speculative_place(address, len) } else { Some(place) }
     }
 
     /// [`Promoter::promote`]; notes why it has refused.
-    fn try_promote(&mut self, start: usize, len: usize, needed: u32) -> Option<Place> {
-        if !rules::PROMOTE.applies() {
-            return None;
-        }
+    fn try_promote(&mut self, &Due { start, len, needed, .. }: &Due) -> Option<Place> {
         match self.promote(start, len, needed) {
             Ok(place) => Some(place),
             Err(refusal) => {
                 self.counts.refused += 1;
                 counters::PROMOTION_REFUSED.add(1);
-                self.usage.failed(start, len);
+                self.uses.failed(start, len);
                 self.refusal = Some(refusal);
                 None
             }
@@ -418,7 +366,7 @@ impl Promoter {
     }
 
     /// Compares the records with what the kernel says, gives back the memory of what is mapped no
-    /// more, and tells the usage table what has paid.
+    /// more, and tells the table of uses what has paid.
     fn refresh(&mut self) {
         let Some(ready) = &mut self.ready else {
             self.until_refresh = 64;
@@ -443,8 +391,8 @@ impl Promoter {
             self.counts.gone += 1;
             counters::PROMOTED_GONE.add(1);
             match gone.has_paid() {
-                Some(true) => self.usage.paid(gone.address, gone.len),
-                Some(false) => self.usage.failed(gone.address, gone.len),
+                Some(true) => self.uses.paid(gone.address, gone.len),
+                Some(false) => self.uses.failed(gone.address, gone.len),
                 None => {}
             }
             // The slot of a chunk is given back as a whole; in the heap's, what is unmapped.

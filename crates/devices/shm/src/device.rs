@@ -1,6 +1,5 @@
 //! The shared-memory device: how it begins, and the contract of all devices.
 
-use crate::core_balance::CoreBalance;
 use crate::direct::THRESHOLD;
 use crate::doorbell;
 use crate::fork;
@@ -59,7 +58,7 @@ impl Shm {
             cores,
             barrier: doorbell::register(),
             sleepers: Cell::new(0),
-            balance: CoreBalance::default(),
+            balance: Default::default(),
             senders: PerPeer::new(processes),
             receivers: PerPeer::new(processes),
             blocks: PerPeer::new(processes),

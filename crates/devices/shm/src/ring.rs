@@ -9,18 +9,18 @@
 //! sender may write before the receiver has started.
 
 pub mod blocks;
-mod cldemote;
 
 use crate::doorbell;
 use crate::sync::{AtomicU32, Ordering};
 use blocks::{Blocks, UNIT};
-use cldemote::Cldemote;
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use tern_copy::{Source, Target};
-use tern_device::hint::{as_stored, demote_lines, prefetch, prefetch_for_writing, prefetch_lines};
+use tern_device::clock::ticks;
+use tern_device::hint::{as_stored, can_demote, demote_lines, prefetch, prefetch_for_writing, prefetch_lines};
 use tern_device::{Header, Payload, copy_short};
+use tern_policy::Demotion;
 
 /// Payload bytes that a cell holds itself.
 pub const INLINE: usize = 80;
@@ -109,7 +109,7 @@ pub struct Sender {
     passed: Var<usize>,
     /// A packet was refused since [`Sender::want_room`].
     refused: Var<bool>,
-    cldemote: Cldemote,
+    demotion: Demotion,
 }
 
 impl Sender {
@@ -124,7 +124,7 @@ impl Sender {
             lent: RefCell::new(VecDeque::with_capacity(CELLS as usize)),
             passed: Var::new(0),
             refused: Var::new(false),
-            cldemote: Cldemote::new(),
+            demotion: Demotion::new(can_demote(), [FIRST_LINE, INLINE]),
         }
     }
 
@@ -219,7 +219,7 @@ impl Sender {
 
     /// True where [`Sender::cldemote`] does some good.
     pub fn cldemotes(&self) -> bool {
-        self.cldemote.pays()
+        self.demotion.pays()
     }
 
     /// Puts a packet with at most [`INLINE`] bytes of payload into the ring; false when it is full.
@@ -267,7 +267,7 @@ impl Sender {
             // Release: pairs with the acquire in `Receiver::peek`.
             (*slot).turn.store(next, Ordering::Release);
         }
-        let demotes = self.blocks.count_sent() && self.cldemote.is_for(len);
+        let demotes = self.blocks.count_sent() && self.demotion.is_for(len, ticks);
         if demotes {
             demote_lines(slot.cast::<u8>(), if len > FIRST_LINE { 2 * UNIT } else { UNIT });
         }

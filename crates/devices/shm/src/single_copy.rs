@@ -18,10 +18,10 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_device::{Memory, Purpose, SpeculativeAddress, Use};
-use tern_policy::costs::{CacheRoom, Costs, Placement, Promotion, Warmth};
+use tern_policy::costs::{CacheRoom, Costs, Placement, Promotion};
 use tern_policy::transfer::{Chooser, Thresholds};
 use tern_region::cma::Beacon;
-use tern_region::promote::{Quiesce, Reuse};
+use tern_region::promote::Quiesce;
 use tern_region::{Heap, Place, Promoter, Views};
 use tern_settings::Mechanism;
 use tern_tune::OwnCacheRoom;
@@ -60,17 +60,14 @@ fn promotion(
         Promotion::for_exchanges(costs, placement),
         Promotion::for_collectives(costs, placement),
     ]
-    .map(by_reuse)
+    .map(by_warmth)
 }
 
 /// The figures as the promoter asks for them.
-fn by_reuse(promotion: Promotion) -> tern_region::promote::Costs {
+fn by_warmth(promotion: Promotion) -> tern_region::promote::Costs {
     let (look_up, once) = (promotion.look_up(), promotion.clone());
-    let saved = move |len, reuse| match reuse {
-        Reuse::Soon => promotion.saved(len, Warmth::Warm),
-        Reuse::Late => promotion.saved(len, Warmth::Cold),
-    };
-    tern_region::promote::Costs { promote: Box::new(move |len| once.once(len)), saved: Box::new(saved), look_up }
+    let saved = Box::new(move |len, warmth| promotion.saved(len, warmth));
+    tern_region::promote::Costs { promote: Box::new(move |len| once.once(len)), saved, look_up }
 }
 
 /// The number of such a use, as the promoter knows it.

@@ -1,6 +1,6 @@
 //! The shared-memory device of one process: its parts, and the ways to its peers.
 
-use crate::core_balance::{self, CoreBalance};
+use crate::core_balance;
 use crate::doorbell::{Alarm, Barrier, Doorbell};
 use crate::link::Link;
 use crate::per_peer::PerPeer;
@@ -28,7 +28,7 @@ pub struct Shm {
     pub(crate) barrier: Barrier,
     /// Threads of this process that sleep or are about to.
     pub(crate) sleepers: Cell<u32>,
-    pub(crate) balance: CoreBalance,
+    pub(crate) balance: tern_policy::CoreBalance,
     pub(crate) senders: PerPeer<Outbound>,
     pub(crate) receivers: PerPeer<Inbound>,
     /// By peer: the blocks that its ring and ours share.
@@ -275,6 +275,6 @@ impl Shm {
     /// To be called before each change of process: now and then this one goes where there are fewer.
     #[inline]
     pub fn balance_now_and_then(&self) {
-        self.balance.now_and_then(&self.segment, self.me);
+        core_balance::now_and_then(&self.balance, &self.segment, self.me);
     }
 }

@@ -6,9 +6,9 @@ use crate::single_copy::RegionAccess;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tern_policy::Gauge;
 use tern_policy::costs::{ByPlacement, Costs, Recency};
 use tern_policy::transfer::Chooser;
+use tern_policy::{Gauge, PeerLooks};
 use tern_tune::{OwnCacheRoom, Places};
 
 /// What this process has published and what it delivers.
@@ -16,12 +16,8 @@ pub struct Transfers {
     pub access: RegionAccess,
     pub chooser: Rc<Chooser>,
     pub places: Places,
-    /// By peer: whether the last message that looked for a published receive has found one.
-    pub hits: Vec<Cell<bool>>,
-    /// By peer: whether it waited in the library after the last message had been moved.
-    pub waits: Vec<Cell<bool>>,
-    /// By peer: whether it is worth waiting a little until it is ready to receive.
-    pub ready: Vec<Cell<Readiness>>,
+    /// By peer: how often a sender looks at what it is about to do.
+    pub looks: Vec<PeerLooks>,
     /// The last message that this process has moved in one copy was copied by the kernel.
     pub by_kernel: Cell<bool>,
     /// Receives published since the beginning.
@@ -66,9 +62,7 @@ impl Transfers {
         Transfers {
             window,
             chooser,
-            hits: vec![Cell::new(false); processes as usize],
-            waits: vec![Cell::new(false); processes as usize],
-            ready: vec![Cell::default(); processes as usize],
+            looks: vec![PeerLooks::default(); processes as usize],
             access,
             places: Places::new(processes as usize),
             by_kernel: Cell::new(false),
@@ -116,50 +110,5 @@ impl Transfers {
             1 => _ = published.swap_remove(at),
             count => published[at].1 = count - 1,
         }
-    }
-}
-
-/// What came of the last looks whether a peer was ready to receive.
-#[derive(Clone, Copy, Debug)]
-pub struct Readiness(i8);
-
-impl Readiness {
-    /// Looks in vain until they are left, and messages until the next.
-    const PATIENCE: i8 = 16;
-    const REST: i8 = -64;
-
-    pub fn is_worth_waiting(self) -> bool {
-        self.0 > 0
-    }
-
-    pub fn after(self, seen: bool) -> Readiness {
-        match self.0 {
-            _ if seen => Readiness::default(),
-            Readiness::REST => Readiness(1),
-            left => Readiness(left - 1),
-        }
-    }
-}
-
-impl Default for Readiness {
-    fn default() -> Readiness {
-        Readiness(Readiness::PATIENCE)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_peer_that_is_never_ready_is_seldom_waited_for() {
-        let mut ready = Readiness::default();
-        let mut waits = 0;
-        for _ in 0..1000 {
-            waits += u32::from(ready.is_worth_waiting());
-            ready = ready.after(false);
-        }
-        assert!((16..40).contains(&waits), "{waits}");
-        assert!(ready.after(true).is_worth_waiting(), "once is enough");
     }
 }

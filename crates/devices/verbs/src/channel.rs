@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use tern_hca::{Data, Error, Operation, QueuePair, SendFlags, SendRequest};
+use tern_policy::RingDemand;
 
 /// A packet, or a part of one, that was built and is to be posted.
 #[derive(Clone, Copy, Debug)]
@@ -59,8 +60,8 @@ pub struct Channel {
     pub outbox: OnceCell<Outbox>,
     /// What is to be said about rings.
     pub words: RefCell<VecDeque<Word>>,
-    /// Packets that came past the ring, since it was last thought of.
-    pub past: Cell<u32>,
+    /// Whether the peer is offered one.
+    pub demand: RingDemand,
     /// The peer is to be woken as soon as there is a credit.
     pub bell: Cell<bool>,
     /// It stands in the list of channels that want something done.
@@ -74,7 +75,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    pub fn new(peer: u32, connected: Connected, sends: Rc<SendQueue>, header: usize) -> Channel {
+    /// `header`: bytes of the longest header. `ring_after`: packets after which the peer is offered a ring.
+    pub fn new(peer: u32, connected: Connected, sends: Rc<SendQueue>, header: usize, ring_after: u32) -> Channel {
         let Connected { sending, terms } = connected;
         let Sending { pair, receive_queue, shared } = sending;
         let inline = pair.limits().inline as usize;
@@ -95,7 +97,7 @@ impl Channel {
             inbox: OnceCell::new(),
             outbox: OnceCell::new(),
             words: RefCell::default(),
-            past: Cell::new(0),
+            demand: RingDemand::new(ring_after),
             bell: Cell::new(false),
             listed: Cell::new(false),
             lost: Cell::new(false),

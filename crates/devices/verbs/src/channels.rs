@@ -216,7 +216,7 @@ impl Channels {
         // Not all that it may have been given: the completion queue has room for what was asked for.
         let new = || Rc::new(SendQueue::new(pair.limits().depth.min(self.fabric.limits().depth)));
         let sends = self.sends.borrow_mut().entry(pair.number()).or_insert_with(new).clone();
-        let channel = Box::new(Channel::new(peer, connected, sends, header::LONGEST));
+        let channel = Box::new(Channel::new(peer, connected, sends, header::LONGEST, self.settings.ring_after));
         let _ = self.ways[peer as usize].set(Way::Channel(channel));
         counters::QUEUE_PAIRS.set(self.queue_pairs() as u64);
     }

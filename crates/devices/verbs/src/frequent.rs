@@ -1,7 +1,7 @@
 //! Frequently used buffers: short messages that leave from where they lie, without a copy ("Improving RDMA-based MPI
 //! Eager Protocol for Frequently-used Buffers", 2009).
 //!
-//! Which buffers those are is [`tern_registration::frequent`]'s. The front of a packet, prefix and header, is built
+//! Which buffers those are is decided by [`tern_policy::frequent`]. The front of a packet, prefix and header, is built
 //! in registered memory as ever; the card gathers it and its part of the program's buffer into one packet. What it costs to
 //! register and to copy is measured when the device is made.
 //!
@@ -21,8 +21,7 @@ use std::time::Instant;
 use tern_counters as counters;
 use tern_device::{Cut, Header, Lending, Memory, Sink};
 use tern_hca::{Access, Data, Error, Operation, ProtectionDomain, Segment, Status};
-use tern_policy::rules;
-use tern_registration::frequent::{Costs, Counts, SHORTEST, Uses};
+use tern_policy::frequent::{Costs, Counts, SHORTEST, Uses};
 
 /// Nanoseconds that no look-up takes.
 const SLOW: f64 = 2000.0;
@@ -105,9 +104,7 @@ impl Frequent {
     pub(crate) fn lends(&self, channels: &Channels, payload: &[u8]) -> Lending {
         let Some(counts) = self.counts.get() else { return Lending::No };
         let Some(needed) = counts.needed(payload.len()) else { return Lending::No };
-        if !self.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed)
-            || !rules::FREQUENT.applies()
-        {
+        if !self.uses.borrow_mut().used(payload.as_ptr() as u64, payload.len() as u64, needed) {
             return Lending::No;
         }
         if channels.settings.frequent_share == 0 {

@@ -82,12 +82,10 @@ pub struct Inbox {
     size: u32,
     pub reader: RefCell<Reader>,
     pub state: Cell<Use>,
-    /// Packets past the ring after which a paused one is used again.
-    pub after: Cell<u32>,
 }
 
 impl Inbox {
-    pub fn new(domain: &ProtectionDomain, cells: u32, size: u32, after: u32) -> Option<Inbox> {
+    pub fn new(domain: &ProtectionDomain, cells: u32, size: u32) -> Option<Inbox> {
         // Whole pages: a child of fork may not get those that are registered.
         let layout =
             Layout::from_size_align(cells as usize * size as usize, tern_node::page_size()).ok()?.pad_to_align();
@@ -95,7 +93,7 @@ impl Inbox {
         let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let reader = RefCell::new(Reader::new(cells));
         let state = Cell::new(Use::Active);
-        let mut inbox = Inbox { region: None, base, layout, cells, size, reader, state, after: Cell::new(after) };
+        let mut inbox = Inbox { region: None, base, layout, cells, size, reader, state };
         // SAFETY: freed after the region is dropped; a cell is read only when its prefix says that it is written,
         // and not written again before the peer has been told that it is free.
         inbox.region = unsafe { domain.register(base.as_ptr(), layout.size(), Access::ALL) }.ok();

@@ -1,41 +1,15 @@
-//! At which end a column is begun.
-//!
-//! A column of a matrix takes a cache line for each of its blocks, and most often a page. Where these are more than the caches and the processor's
-//! table of pages have room for, whoever goes through it from the same end each time finds nothing of it there: what comes next was just put away
-//! for what came before it. From the end at which the last copy stopped, the first part is there still. Exchanges of columns of doubles
-//! out of rows of 8 KiB take 3 to 15 % less so on a Xeon, and those of longer blocks, in one copy from column to column, 14 to 30 %; where the
-//! program has touched all of the matrix in between, it makes no difference.
-
-use std::sync::atomic::{AtomicBool, Ordering};
-use tern_policy::rules;
+//! At which end a copy of a column begins, as [`tern_policy::turn_columns`] decides.
 
 use super::{Shape, Steps};
-
-/// How many blocks are copied from a column to another at least. Fewer are all there anyway.
-const MANY: u64 = 64;
-/// The same between a column and dense memory. Fewer are most often a piece of a message, whose pieces go from the first to the last
-/// (columns of doubles by turns take 7 % longer if each piece turns).
-const MANY_PACKED: u64 = 512;
-/// How far they lie apart at least: nearer ones take part of the caches only where the stride is a power of two, and few pages.
-const WIDE: usize = 2048;
-
-/// For columns by their address, whether the last copy began at the end. No more than a hint: columns may share a place, and threads race for it.
-static AT_THE_END: [AtomicBool; 256] = [const { AtomicBool::new(false) }; 256];
-
-/// The place of the column at `address`.
-fn place(address: usize) -> &'static AtomicBool {
-    // Fibonacci hashing: the multiplier is 2^64 divided by the golden ratio, and the highest bits are mixed best.
-    let hash = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    &AT_THE_END[(hash >> 56) as usize]
-}
+use tern_policy::turn_columns::{self, Side};
 
 /// Whether a copy had better begin with the last block. `sides`: where the source and the target begin, and their steps. Not where blocks of the
 /// target may overlap: the last one counts then.
 #[inline]
 pub(super) fn begins_at_the_end(shape: Shape, sides: [(*const u8, Steps); 2]) -> bool {
+    let side = |(at, steps): (*const u8, Steps)| Side { address: at as usize, stride: steps.stride.unsigned_abs() };
     let blocks = shape.count.saturating_mul(shape.rows);
-    let turns = || column(blocks, sides).is_some_and(|address| turn(place(address)));
-    blocks >= MANY && are_apart(shape, sides[1].1) && turns() && rules::TURN_COLUMNS.applies()
+    turn_columns::begins_at_the_end(blocks, sides.map(side), || are_apart(shape, sides[1].1))
 }
 
 /// Whether no block can overlap another. Not said of rows that lie between each other's blocks.
@@ -45,38 +19,11 @@ fn are_apart(shape: Shape, steps: Steps) -> bool {
     (shape.count == 1 || stride >= shape.block) && (shape.rows == 1 || row >= of_a_row)
 }
 
-/// The address of a column of which so many blocks are copied, if that is one of the sides, and they are enough.
-fn column(blocks: u64, sides: [(*const u8, Steps); 2]) -> Option<usize> {
-    let [source, target] = sides.map(|(at, steps)| (steps.stride.unsigned_abs() >= WIDE).then_some(at as usize));
-    let least = if source.is_some() && target.is_some() { MANY } else { MANY_PACKED };
-    source.or(target).filter(|_| blocks >= least)
-}
-
-/// Whether it is the end's turn.
-fn turn(at_the_end: &AtomicBool) -> bool {
-    // Relaxed: a hint.
-    let end = !at_the_end.load(Ordering::Relaxed);
-    at_the_end.store(end, Ordering::Relaxed);
-    end
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernel::copy_grid;
-
-    #[test]
-    fn columns_are_begun_at_either_end_by_turns() {
-        let sides = |from, to| [(0x1000 as *const u8, Steps::of(from)), (0x2000 as *const u8, Steps::of(to))];
-        assert_eq!(column(MANY_PACKED, sides(8192, 8)), Some(0x1000));
-        assert_eq!(column(MANY_PACKED, sides(8, -8192)), Some(0x2000));
-        assert_eq!(column(MANY_PACKED, sides(8, 1024)), None);
-        assert_eq!(column(MANY_PACKED - 1, sides(8192, 8)), None);
-        assert_eq!(column(MANY, sides(2048, 8192)), Some(0x1000));
-        assert_eq!(column(MANY - 1, sides(2048, 8192)), None);
-        let column = AtomicBool::new(false);
-        assert_eq!([(); 4].map(|()| turn(&column)), [true, false, true, false]);
-    }
+    use tern_policy::turn_columns::{MANY_PACKED, WIDE};
 
     #[test]
     fn blocks_that_overlap_are_told() {

@@ -25,7 +25,7 @@ impl ReadyToReceive {
 
     // ---- the sender
 
-    /// Whether `to` was ready so often in a row that it most likely is.
+    /// Whether `to` was ready so often in a row that it is taken to be.
     pub fn predicts(&mut self, to: Proc) -> bool {
         self.peer(to).predicts()
     }

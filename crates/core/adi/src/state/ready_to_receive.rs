@@ -11,7 +11,7 @@ use super::facts::key;
 use crate::transfer::{Side, Transfer};
 use crate::{Data, Pattern, Proc, Tuple};
 use tern_mcm::{Memory, PeerState, SpeculativeAddress};
-use tern_policy::{self as policy, Readiness, RecvPlan, rules};
+use tern_policy::{self as policy, Readiness, RecvPlan};
 
 impl State {
     // ---- the sender
@@ -29,7 +29,7 @@ impl State {
     /// that is fetched. `kept`: a receiver that does not wait, and comes to look, would keep the message. Its sender is held up no longer than
     /// until then, and predicts less.
     pub(super) fn readiness(&mut self, to: Proc, tuple: &Tuple, fetched: bool, kept: bool) -> Readiness {
-        if kept && fetched && self.ready.predicts(to) && rules::EXPECT_READY.applies() {
+        if kept && fetched && self.ready.predicts(to) {
             return Readiness::Predicted;
         }
         let ready = self.is_ready(to, tuple, fetched);

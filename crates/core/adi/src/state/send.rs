@@ -10,7 +10,7 @@ use crate::transfer::Stage;
 use crate::{Data, Proc, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
-use tern_policy::{self as policy, Address, LOOK_EVERY, LOOK_EVERY_SHORT, Packets, SendPlan, Unmatched, rules};
+use tern_policy::{self as policy, Address, LOOK_EVERY, LOOK_EVERY_SHORT, Packets, SendPlan, Unmatched};
 
 /// Counts a message of `size` bytes that goes without asking.
 #[inline]
@@ -106,7 +106,6 @@ impl State {
             SendPlan::EagerZeroCopy(packets) => return self.send_zero_copy(to, tuple, data, packets),
             SendPlan::RndvGet(unmatched) | SendPlan::RndvKernel(unmatched) => unmatched,
             SendPlan::RndvSegments => {
-                rules::SEGMENTS.count_one();
                 let region = span.and_then(|span| self.open_region(to, &data, &span));
                 (memory, sure) = (region.unwrap_or(Memory::opaque(data.len())), true);
                 Unmatched::Waits

@@ -5,7 +5,6 @@ use super::together::{Common, Unfinished, allocate, tell};
 use crate::card::{self, Card};
 use crate::memory::{private, shared_in_place};
 use crate::remote::{Found, Held, Remote, Way};
-use crate::request::Patience;
 use crate::shared::Shared;
 use crate::window::Exposure;
 use crate::{Class, Error};
@@ -15,6 +14,7 @@ use std::rc::Rc;
 use tern_adi::Adi;
 use tern_coll::Peers;
 use tern_mcm::{Direct, Lease, Memory};
+use tern_policy::Responsiveness;
 use tern_policy::one_sided::{self, Mappable, MemberFacts};
 
 /// A window that is being made.
@@ -220,7 +220,7 @@ impl Making<'_> {
             held: Cell::new(Held::Not),
             taken: Cell::new(0),
             found: RefCell::new(Found::default()),
-            patience: Patience::default(),
+            responsiveness: Responsiveness::default(),
             puts: RefCell::default(),
         }
     }

@@ -1,10 +1,11 @@
 //! The guard under loom: instructions and kernels do not meet.
 
-use super::{Busy, CHANGE, Guard, Mode};
+use super::{Busy, Guard, Mode};
 use crate::atomics::{AtomicI32, AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::sync::atomic::fence;
 use loom::thread;
+use tern_policy::guard_mode::CHANGE;
 
 struct World {
     guard: Guard,

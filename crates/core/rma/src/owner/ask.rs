@@ -15,7 +15,7 @@ impl Window {
     /// True when the owner of memory of `rank`, which this process reaches in that way, is to be asked.
     #[inline]
     pub(crate) fn asks_owner(&self, rank: u32, way: Way) -> bool {
-        self.owners && way == Way::Kernel && self.remote(rank).patience.asks()
+        self.owners && way == Way::Kernel && self.remote(rank).responsiveness.asks()
     }
 
     /// True when the owner would do this itself, if it waits: few elements, or many that need not be moved back.
@@ -92,7 +92,7 @@ impl Window {
         request.address.store(address, Ordering::Relaxed);
         request.state.ask();
         let waited = request.await_outcome(|| self.direct().peer_is(process, PeerState::Alive));
-        self.remote(rank).patience.note(waited == Waited::Answered(Outcome::Done));
+        self.remote(rank).responsiveness.note(waited == Waited::Answered(Outcome::Done));
         match waited {
             Waited::Answered(Outcome::Done) => {
                 self.by_owner.set(self.by_owner.get() + 1);

@@ -54,7 +54,7 @@ impl Window {
     #[inline]
     fn enter_private(&self, target: &Target<'_>, bytes: usize) -> Option<(Entered<'_>, u64)> {
         // What is gathered goes first.
-        let asks = self.owners && self.gathered.get() == 0 && self.remote(target.rank).patience.is_over();
+        let asks = self.owners && self.gathered.get() == 0 && self.remote(target.rank).responsiveness.would_ask();
         if !asks || !(1..=ROOM).contains(&bytes) || !target.ty.is_contiguous() {
             return None;
         }

@@ -2,9 +2,7 @@
 
 use super::{Outcome, State};
 use std::cell::UnsafeCell;
-use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use tern_policy::{SharedBackoff, rules};
 
 /// Bytes of elements in a request at most; the first 32 lie on the line of the rest.
 pub const ROOM: usize = 224;
@@ -14,8 +12,6 @@ const LOOKS: u32 = 50;
 const SPINS: u32 = 4000;
 /// Then looks, until it is asked whether its process is still there.
 const YIELDS: u32 = 200;
-/// Accesses that go by the kernel after an owner has not answered: at first, and at most.
-const SKIPS: RangeInclusive<u32> = 16..=128;
 
 /// What is done with the elements of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,32 +51,6 @@ pub struct Request {
 }
 
 const _: () = assert!(size_of::<Request>() == 256);
-
-/// What an origin has seen of an owner.
-#[derive(Default)]
-pub struct Patience {
-    /// Accesses that go by the kernel before it is asked again.
-    asked: SharedBackoff,
-}
-
-impl Patience {
-    /// True when an access now would ask the owner.
-    #[inline]
-    pub fn is_over(&self) -> bool {
-        self.asked.may_try() || !rules::ASK_OWNER.is_on()
-    }
-
-    /// True when the owner is to be asked. The access is counted.
-    #[inline]
-    pub fn asks(&self) -> bool {
-        self.asked.is_due() || !rules::ASK_OWNER.applies()
-    }
-
-    /// An owner that was asked has answered, or not.
-    pub fn note(&self, answered: bool) {
-        self.asked.note(answered, SKIPS);
-    }
-}
 
 /// How a wait for an owner has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,6 @@ use super::{Place, Policy, Promoter, whole_pages};
 use std::ops::Range;
 use std::sync::atomic::{Ordering, fence};
 
-/// Bytes that are promoted to be pinned, all in all: a program that pins some memory for long gains by it, and one that pins
-/// fresh memory again and again loses some tenths of a second, once (1.5 ms for a MiB on an AMD EPYC).
-pub(super) const MOST_PINNED: usize = 256 << 20;
-
 /// Fewest pages of malloc's heap that are pinned: for less it is not worth the time.
 const FEWEST_PINNED: usize = 4;
 
@@ -44,11 +40,9 @@ impl Promoter {
     }
 
     fn promote_to_pin(&mut self, start: usize, len: usize) -> Option<Place> {
-        if len > self.may_pin && self.policy != Policy::Always {
-            return None;
-        }
-        let place = self.try_promote(start, len, 1)?;
-        self.may_pin = self.may_pin.saturating_sub(len);
+        let due = self.uses.pinned(start, len)?;
+        let place = self.try_promote(&due)?;
+        self.uses.promoted(&due);
         Some(place)
     }
 

@@ -13,20 +13,10 @@ use tern_device::{
 };
 use tern_node::clock;
 use tern_policy::costs::Placement;
-use tern_policy::rules;
 use tern_policy::transfer::{self, Deliver, Get, Situation};
 
-/// For so many bytes of a message a sender looks once more for a receive that is about to be published,
-/// and so often at most.
-const LOOK: u64 = 256;
-const MOST_LOOKS: u64 = 256;
 /// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
 const LOOKS: u32 = 200;
-/// Looks at a process that has not begun to wait yet.
-const NEARLY: u32 = 25;
-
-/// Looks at a process that may be about to say that it is ready to receive, which take about as long as a copy of 16 KiB.
-const SOON: u32 = 50;
 
 /// Whether that holds at one of so many looks.
 fn comes_true(looks: u32, holds: impl Fn() -> bool) -> bool {
@@ -136,17 +126,15 @@ impl TupleQueue for Shm {
 }
 
 impl Shm {
-    /// The published receive for a message of `len` bytes. Two processes that answer each other come
-    /// to their next calls at the same time: where the last message has found its receive, this one
-    /// waits for it a little, less than the copy will take.
+    /// The published receive for a message of `len` bytes, for which it waits a little where the policy says so.
     #[inline]
     pub(super) fn find(
         &self, peer: u32, posted: &PostedReceives, key: &Key, last: u32, len: u64,
     ) -> Option<(u32, Word)> {
         let mut found = posted.find(key, last);
-        let hit = &self.direct.hits[peer as usize];
-        if found.is_none() && hit.get() && !self.is_crowded() && rules::EXPECT_READY.applies() {
-            for _ in 0..(len / LOOK).min(MOST_LOOKS) {
+        let looks = &self.direct.looks[peer as usize];
+        if found.is_none() {
+            for _ in 0..looks.further_for_published(len, || self.is_crowded()) {
                 std::hint::spin_loop();
                 found = posted.find(key, last);
                 if found.is_some() {
@@ -154,37 +142,32 @@ impl Shm {
                 }
             }
         }
-        hit.set(found.is_some());
+        looks.note_published(found.is_some());
         found
     }
 
-    /// Whether `peer` has nothing to do but wait for a message of `size` bytes. One that has waited
-    /// before may be about to. One that copies a message of its own takes a short one in passing.
+    /// Whether `peer` has nothing to do but wait for a message of `size` bytes. One that copies a message of its own takes a short one in passing.
     pub(super) fn has_time(&self, peer: u32, size: u64) -> bool {
         let process = self.segment.process(peer);
-        let several = self.direct.waits[peer as usize].get() && rules::EXPECT_READY.applies();
-        let looks = if several { NEARLY } else { 1 };
-        comes_true(looks, || match process.occupation() {
+        comes_true(self.direct.looks[peer as usize].for_waiting(), || match process.occupation() {
             Occupation::Waits => true,
             Occupation::Copies => size <= self.eager() as u64,
             Occupation::Computes => false,
         })
     }
 
-    /// [`tern_device::PeerState::Ready`]. A peer that answers is about to begin to wait.
+    /// [`tern_device::PeerState::Ready`].
     pub(super) fn becomes_ready_to_receive(&self, peer: u32, key: &Key, sent: u32) -> bool {
-        let (posted, ready) = (self.segment.posted(peer, self.me), &self.direct.ready[peer as usize]);
-        let several = ready.get().is_worth_waiting() && rules::EXPECT_READY.applies();
-        let looks = if several { SOON } else { 1 };
-        let seen = comes_true(looks, || posted.is_ready(key, sent));
-        ready.set(ready.get().after(seen));
+        let (posted, looks) = (self.segment.posted(peer, self.me), &self.direct.looks[peer as usize]);
+        let seen = comes_true(looks.for_ready(), || posted.is_ready(key, sent));
+        looks.note_ready(seen);
         seen
     }
 
     /// After a copy: notes whether `peer` waits now.
     pub(super) fn learn(&self, peer: u32) {
         let occupation = self.segment.process(peer).occupation();
-        self.direct.waits[peer as usize].set(occupation != Occupation::Computes);
+        self.direct.looks[peer as usize].note_waiting(occupation != Occupation::Computes);
     }
 
     /// Where `peer`, a process of this job, is.

@@ -10,14 +10,12 @@ use rustix::time::{Itimerspec, TimerfdTimerFlags, Timespec, timerfd_settime};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
 use tern_hca::{Maker, Operation, Remote};
-use tern_policy::rules;
+use tern_policy::{Ring, RingStep};
 
 /// How long one sleeps while a peer may still write to a ring, in nanoseconds.
 const MOMENT: i64 = 500_000;
 /// Requests for a packet, at most.
 const WRITES: u64 = 2;
-/// The most packets past a ring before it is used again.
-const PATIENCE: u32 = 1 << 12;
 
 impl Channels {
     // ---- the sender
@@ -75,43 +73,37 @@ impl Channels {
 
     // ---- the receiver
 
-    /// Counts a packet that came past the ring, and thinks about one.
+    /// Counts a packet that came past the ring, and says about one what the policy says.
     #[inline]
     pub(crate) fn count_past(&self, channel: &Channel, len: usize) {
         if self.settings.rings == 0 || len > self.settings.ring_cell as usize {
             return;
         }
-        channel.past.set(channel.past.get() + 1);
-        let inbox = channel.inbox.get();
-        let after = inbox.map_or(self.settings.ring_after, |inbox| inbox.after.get());
-        if channel.past.get() >= after {
-            channel.past.set(0);
-            if rules::RINGS.is_on() {
-                self.think_of_ring(channel, inbox);
-            }
+        let ring = || match channel.inbox.get().map(|inbox| inbox.state.get()) {
+            None => Ring::None { room: self.rings.borrow().len() < self.settings.rings as usize },
+            Some(Use::Paused) => Ring::Paused,
+            Some(Use::Active | Use::Pausing) => Ring::InUse,
+        };
+        if let Some(step) = channel.demand.pass(ring) {
+            self.take_ring_step(channel, step);
         }
     }
 
     #[cold]
-    fn think_of_ring(&self, channel: &Channel, inbox: Option<&Inbox>) {
-        let word = match inbox {
-            Some(inbox) if inbox.state.get() == Use::Paused => {
-                inbox.state.set(Use::Active);
+    fn take_ring_step(&self, channel: &Channel, step: RingStep) {
+        let word = match step {
+            RingStep::Resume => {
+                channel.inbox.get().inspect(|inbox| inbox.state.set(Use::Active));
                 Word::Resume
             }
-            Some(_) => return,
-            None => {
-                if self.rings.borrow().len() >= self.settings.rings as usize {
-                    return;
-                }
-                let (cells, after) = (self.settings.ring_cells.clamp(1, 255), self.settings.ring_after);
+            RingStep::Offer => {
+                let cells = self.settings.ring_cells.clamp(1, 255);
                 // Where no memory can be registered, the shared queue does.
-                let Some(made) = Inbox::new(&self.fabric.domain, cells, self.ring_size(), after) else { return };
+                let Some(made) = Inbox::new(&self.fabric.domain, cells, self.ring_size()) else { return };
                 self.rings.borrow_mut().push(channel.peer);
                 channel.inbox.get_or_init(|| made).offer()
             }
         };
-        rules::RINGS.count_one();
         self.say(channel, word);
     }
 
@@ -179,7 +171,7 @@ impl Channels {
             let inbox = channel.inbox.get().expect("it is in the list");
             if inbox.state.get() == Use::Active {
                 inbox.state.set(Use::Pausing);
-                inbox.after.set((inbox.after.get() * 2).clamp(1, PATIENCE));
+                channel.demand.pause();
                 self.say(channel, Word::Pause);
             }
             waits |= inbox.state.get() == Use::Pausing;

@@ -73,7 +73,7 @@ fn contest(situation: &Situation, took: [u64; 2]) -> Vec<bool> {
 
 /// Whether the lines of packets are passed on: the rule `demote`.
 fn demotion(lens: &[usize], took: [u64; 2]) -> Vec<bool> {
-    let (mut demotion, mut now) = (Demotion::new([32, 128]), 0);
+    let (demotion, mut now) = (Demotion::new(true, [32, 128]), 0);
     let mut decisions = Vec::new();
     for &len in lens.iter().cycle().take(MESSAGES) {
         let passed = demotion.is_for(len, || now);

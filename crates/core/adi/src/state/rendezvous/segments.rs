@@ -5,7 +5,6 @@ use super::Wanted;
 use crate::state::State;
 use crate::{Data, Proc};
 use tern_mcm::{Exposure, Memory, Pull, PullTo};
-use tern_policy::rules;
 
 impl State {
     /// Opens a region of a message, which lies within `span`. `None`: there is no room for one.
@@ -20,9 +19,6 @@ impl State {
         let target = self.requests.get(wanted.request).data.runs(wanted.bytes);
         let done = self.direct().pull(wanted.from, &wanted.source, PullTo::Runs(&target)) == Pull::Done;
         if done {
-            if !wanted.source.is_region() {
-                rules::SEGMENTS.count_one();
-            }
             self.end_copied(wanted);
         }
         done

@@ -2,26 +2,6 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-fn costs(promote: f64, saved: f64, look_up: f64) -> Costs {
-    Costs { promote: Box::new(move |_| promote), saved: Box::new(move |_, _| saved), look_up }
-}
-
-#[test]
-fn break_even_is_the_least_n_above_r_by_c_minus_v() {
-    assert_eq!(costs(100.0, 30.0, 10.0).break_even(1, Reuse::Soon), Some(6));
-    assert_eq!(costs(99.0, 30.0, 10.0).break_even(1, Reuse::Soon), Some(5));
-    assert_eq!(costs(0.0, 30.0, 10.0).break_even(1, Reuse::Soon), Some(1));
-}
-
-#[test]
-fn what_saves_no_more_than_the_look_up_never_pays() {
-    assert_eq!(costs(100.0, 10.0, 10.0).break_even(1, Reuse::Soon), None);
-    assert_eq!(costs(100.0, 5.0, 10.0).break_even(1, Reuse::Soon), None);
-    assert_eq!(costs(0.0, 10.0, 10.0).break_even(1, Reuse::Soon), None);
-    assert_eq!(costs(f64::INFINITY, 10.0, 1.0).break_even(1, Reuse::Soon), None);
-    assert_eq!(costs(f64::NAN, 10.0, 1.0).break_even(1, Reuse::Soon), None);
-}
-
 #[test]
 fn due_at_the_needed_use_and_not_before() {
     let mut usage = Usage::new();
@@ -57,17 +37,17 @@ fn what_was_used_long_ago_has_left_the_caches() {
     const LATE: u64 = 8 << 20;
     let mut usage = Usage::new();
     let len = 1 << 20;
-    assert_eq!(usage.reuse(4096, len, |_| true), Reuse::Soon, "nothing is known of it");
+    assert_eq!(usage.warmth(4096, len, |_| true), Warmth::Warm, "nothing is known of it");
     usage.used(4096, len, len, 100);
     let others = LATE as usize / len;
-    let reuse = |usage: &Usage| usage.reuse(4096, len, |passed| passed >= LATE);
+    let warmth = |usage: &Usage| usage.warmth(4096, len, |passed| passed >= LATE);
     for other in 1..=others {
-        assert_eq!(reuse(&usage), Reuse::Soon, "after {other}");
+        assert_eq!(warmth(&usage), Warmth::Warm, "after {other}");
         usage.used(other << 24, len, len, 100);
     }
-    assert_eq!(reuse(&usage), Reuse::Late);
+    assert_eq!(warmth(&usage), Warmth::Cold);
     usage.used(4096, len, len, 100);
-    assert_eq!(reuse(&usage), Reuse::Soon);
+    assert_eq!(warmth(&usage), Warmth::Warm);
 }
 
 #[test]
@@ -117,28 +97,20 @@ fn neighbours_count_together() {
         usage.used(all.end, 400, 400, 100);
     }
     usage.used(all.end + 400, 4800, 4800, 100);
-    let row = usage.row(all.start + 5000, 4800);
+    let row = usage.row(all.start + 5000, 4800, 4096);
     let (start, len) = (all.start, 3 * 5000 + 4800);
     assert_eq!(row, Some(Row { start, len, uses: u64::from(4 * GLANCE), patience: 1 }));
-    assert_eq!(usage.row(other, 4800), None, "it stands alone");
+    assert_eq!(usage.row(other, 4800, 4096), None, "it stands alone");
     usage.used(all.start, 4800, 4800, 100);
-    assert_eq!(usage.row(all.start, 4800), None, "neighbours are looked at now and then only");
+    assert_eq!(usage.row(all.start, 4800, 4096), None, "neighbours are looked at now and then only");
 
     usage.restart(&row.unwrap());
     usage.failed(start, len);
     for _ in 1..GLANCE {
         all.clone().step_by(5000).for_each(|address| _ = usage.used(address, 4800, 4800, 100));
     }
-    let again = usage.row(all.start, 4800).unwrap();
+    let again = usage.row(all.start, 4800, 4096).unwrap();
     assert_eq!((again.uses, again.patience), (u64::from(4 * GLANCE), 2), "it was in vain");
-}
-
-#[test]
-fn a_row_shares_what_does_not_depend_on_the_length() {
-    let costs = Costs { promote: Box::new(|len| 1000.0 + len as f64), saved: Box::new(|_, _| 60.0), look_up: 10.0 };
-    assert_eq!(costs.break_even(100, Reuse::Soon), Some(23));
-    // Of ten buffers each is used five times.
-    assert_eq!(costs.break_even_of(100, Reuse::Soon, 1000), Some(41));
 }
 
 #[test]
@@ -153,12 +125,12 @@ fn a_large_matrix_is_not_promoted_for_its_columns() {
 fn a_column_is_used_soon_again() {
     const MATRIX: usize = 8 << 20;
     let mut usage = Usage::new();
-    let reuse = |usage: &Usage| usage.reuse(4096, MATRIX, |passed| passed >= MATRIX as u64);
+    let warmth = |usage: &Usage| usage.warmth(4096, MATRIX, |passed| passed >= MATRIX as u64);
     usage.used(4096, MATRIX, MATRIX / 1024, 100);
     usage.used(4096, MATRIX, MATRIX / 1024, 100);
-    assert_eq!(reuse(&usage), Reuse::Soon);
+    assert_eq!(warmth(&usage), Warmth::Warm);
     usage.used(1 << 30, MATRIX, MATRIX, 100);
-    assert_eq!(reuse(&usage), Reuse::Late);
+    assert_eq!(warmth(&usage), Warmth::Cold);
 }
 
 proptest! {

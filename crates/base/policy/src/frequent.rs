@@ -1,4 +1,4 @@
-//! Which buffers are used so often that registering them pays ("Improving RDMA-based MPI Eager Protocol for
+//! Which buffers are used so often that registering them with a network card pays: the rule `frequent` ("Improving RDMA-based MPI Eager Protocol for
 //! Frequently-used Buffers", 2009).
 //!
 //! An eager message is copied into memory that is registered already, at a cost C. Sent from where it lies it needs none
@@ -14,6 +14,8 @@
 //! for from then on: when less than a fifth of that was for a buffer that has come to its count, it starts afresh. Each
 //! time that this was in vain, it waits twice as long with the next.
 
+use crate::rules;
+
 /// What a size costs, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
@@ -28,7 +30,7 @@ pub struct Costs {
 impl Costs {
     /// The least n > R / (C - V); `None`: never.
     pub fn break_even(&self) -> Option<u32> {
-        tern_policy::break_even(self.register, self.copy, self.look_up)
+        crate::break_even(self.register, self.copy, self.look_up)
     }
 }
 
@@ -149,6 +151,7 @@ fn chain_of(address: u64, len: u64) -> usize {
 }
 
 impl Uses {
+    /// Of no buffer yet.
     pub fn new() -> Uses {
         Uses {
             chains: Box::new([NONE; CHAINS]),
@@ -161,14 +164,14 @@ impl Uses {
         }
     }
 
-    /// Counts a use. True from the use `needed` on.
+    /// Counts a use. Whether the buffer is to be registered, or is registered already: from the use `needed` on.
     #[inline]
     pub fn used(&mut self, address: u64, len: u64, needed: u32) -> bool {
         let frequent = self.count(address, len, needed);
         if self.full {
             self.judge(frequent);
         }
-        frequent
+        frequent && rules::FREQUENT.applies()
     }
 
     /// A full table was asked for a buffer: starts afresh if it is of no use any more.
@@ -237,6 +240,7 @@ impl Uses {
         (self.buffers.len(), self.frequent)
     }
 
+    /// No buffer is counted.
     pub fn is_empty(&self) -> bool {
         self.buffers.is_empty()
     }

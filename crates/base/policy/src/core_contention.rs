@@ -1,4 +1,4 @@
-//! Whether a waiting process may yield its core. To ranks that wait too that costs a microsecond. But a process that has
+//! Whether a waiting process may yield its core: the rule `strangers`. To ranks that wait too that costs a microsecond. But a process that has
 //! nothing to do with the job keeps the core for a turn of the scheduler, milliseconds, and who yields gives up its own turn: of
 //! a core that it shares so, a rank that yields in each wait gets next to nothing. One that sleeps is let on when it
 //! is woken. So a yield is timed. If a long one takes more than this process has used its core for since the last one, more
@@ -8,20 +8,17 @@
 //! short waits after it, which had better yield. And where many ranks share a core, each of which copies a little in its turn, a
 //! yield takes as long as all of them: so what is long counts by how many there are.
 
-use rustix::time::{ClockId, clock_gettime};
+use crate::rules;
 use std::cell::Cell;
-use tern_policy::rules;
 
-/// Ticks from which on a yield was long, for each of those who share the core: about a millisecond. Shorter ones are those of ranks
-/// that wait, or copy.
-const LONG: u64 = 1 << 21;
+const LONG: u64 = CoreContention::LONG;
 /// Yields at most that sleeps take the place of after a long one.
 const SKIPS: u32 = 1024;
 /// Ticks of a long yield to each nanosecond of use of the core, for each of those who share it: about twice as long as that.
 const SHARE: u64 = 4;
 
-/// What this process has seen of others on its cores.
-#[derive(Default)]
+/// What this process has seen of others on its cores. Ticks are those of a processor's clock, two to four in a nanosecond.
+#[derive(Debug, Default)]
 pub struct CoreContention {
     /// So many yields are left out.
     skip: Cell<u32>,
@@ -32,6 +29,10 @@ pub struct CoreContention {
 }
 
 impl CoreContention {
+    /// Ticks from which on a yield was long, for each of those who share the core: about a millisecond. Shorter ones are those of ranks
+    /// that wait, or copy.
+    pub const LONG: u64 = 1 << 21;
+
     /// True while yields are left out.
     #[inline]
     pub fn is_seen(&self) -> bool {
@@ -46,15 +47,16 @@ impl CoreContention {
         skip == 0
     }
 
-    /// A yield has taken so many [ticks](tern_device::clock::ticks); `sharers` says how many ranks share a core that are awake, this one counted.
+    /// A yield has taken so many ticks. `used` says for how many nanoseconds this thread has used a core in all, and `sharers` how many ranks share a core
+    /// that are awake, this one counted; both are asked after a long yield alone.
     #[inline]
-    pub fn note(&self, took: u64, sharers: impl FnOnce() -> u32) {
+    pub fn note(&self, took: u64, used: impl FnOnce() -> u64, sharers: impl FnOnce() -> u32) {
         if took >= LONG {
             self.note_long(took, used(), sharers());
         }
     }
 
-    /// Perhaps a long one, after which this thread has used a core for `used` nanoseconds in all.
+    /// Perhaps a long one.
     #[cold]
     fn note_long(&self, took: u64, used: u64, sharers: u32) {
         let each = took / u64::from(sharers.max(1));
@@ -69,16 +71,9 @@ impl CoreContention {
     }
 }
 
-/// Nanoseconds for which this thread has used a core.
-fn used() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tern_device::clock::ticks;
 
     /// Nanoseconds that a wait uses a core for.
     const WAIT: u64 = 3000;
@@ -102,10 +97,8 @@ mod tests {
             used += WAIT + computes(at);
             if contention.allow_yield() {
                 let took = takes(yields);
-                if took >= LONG {
-                    contention.note_long(took, used, sharers);
-                    ticks += took;
-                }
+                contention.note(took, || used, || sharers);
+                ticks += if took >= LONG { took } else { 0 };
                 yields += 1;
             }
         }
@@ -155,12 +148,5 @@ mod tests {
         let (yields, _) = wait(&contention, 10_000, |_| 0, |_| 0);
         assert!(yields >= 10_000 - SKIPS, "{yields}");
         assert!(!contention.is_seen());
-    }
-
-    #[test]
-    fn the_clock_goes_on() {
-        let before = ticks();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        assert!(ticks() - before > LONG, "20 ms are long");
     }
 }

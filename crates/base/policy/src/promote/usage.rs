@@ -1,45 +1,11 @@
 //! Which buffers are used often: counts per buffer in a table that does not grow.
 //!
-//! The rule is the frequent-buffer rule ("Improving RDMA-based MPI Eager Protocol for
-//! Frequently-used Buffers", 2009): what costs R once, and then saves C for a look-up of V each
-//! time, pays from the n-th use on when n > R / (C - V).
-//!
 //! The table keeps, in each of its sets, the buffers that are used most, in the manner of Misra and
 //! Gries ("Finding repeated elements", 1982): a buffer that finds its set full takes one off every
 //! count there, and a place that has come to zero. So buffers that are used once each push each
 //! other out, and a buffer that has more than one use in `WAYS + 1` of those of its set stays.
 
-/// When a buffer was used last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reuse {
-    /// Not long ago, as far as messages tell: it may be in a cache still.
-    Soon,
-    /// Long ago: it has left the caches, and what moves it waits for memory either way.
-    Late,
-}
-
-/// What promotion costs and saves, in nanoseconds, by length in bytes.
-pub struct Costs {
-    /// R: promoting that many bytes.
-    pub promote: Box<dyn Fn(usize) -> f64>,
-    /// C: what a transfer of that many bytes costs less from promoted memory.
-    pub saved: Box<dyn Fn(usize, Reuse) -> f64>,
-    /// V: looking up, and asking the kernel, at each use.
-    pub look_up: f64,
-}
-
-impl Costs {
-    /// The number of uses from which on promotion pays: the least n > R / (C - V). `None`: never.
-    pub fn break_even(&self, len: usize, reuse: Reuse) -> Option<u32> {
-        self.break_even_of(len, reuse, len)
-    }
-
-    /// The same for messages of that length whose data lies in `all` bytes, which are promoted as one: a column of a matrix, or buffers
-    /// that lie side by side and are counted together. Most of what promotion costs is the same for one buffer and for many.
-    pub fn break_even_of(&self, len: usize, reuse: Reuse, all: usize) -> Option<u32> {
-        tern_policy::break_even((self.promote)(all), (self.saved)(len, reuse), self.look_up)
-    }
-}
+use crate::costs::Warmth;
 
 /// Buffers of one set.
 pub const WAYS: usize = 8;
@@ -90,23 +56,17 @@ pub struct Usage {
     passed: u64,
 }
 
-impl Default for Usage {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Usage {
     pub fn new() -> Usage {
         Usage { sets: Box::new([[Entry::default(); WAYS]; SETS]), passed: 0 }
     }
 
-    /// How long ago this buffer was used, which is about to be used again. `is_late`: whether so many bytes, used in between, have driven it
+    /// Whether this buffer, which is about to be used again, is in a cache still. `is_late`: whether so many bytes, used in between, have driven it
     /// out of the caches.
-    pub fn reuse(&self, address: usize, len: usize, is_late: impl FnOnce(u64) -> bool) -> Reuse {
+    pub fn warmth(&self, address: usize, len: usize, is_late: impl FnOnce(u64) -> bool) -> Warmth {
         match self.find(key(address, len)) {
-            Some(entry) if is_late(self.passed - entry.last) => Reuse::Late,
-            _ => Reuse::Soon,
+            Some(entry) if is_late(self.passed - entry.last) => Warmth::Cold,
+            _ => Warmth::Warm,
         }
     }
 
@@ -132,8 +92,8 @@ impl Usage {
     }
 
     /// The row that this buffer stands in, with others of its class of length that are used at least half as often; now and
-    /// then only, and none if it stands alone.
-    pub fn row(&self, address: usize, len: usize) -> Option<Row> {
+    /// then only, and none if it stands alone. `page`: bytes of one.
+    pub fn row(&self, address: usize, len: usize, page: usize) -> Option<Row> {
         let own = *self.find(key(address, len))?;
         let step = GLANCE.max((1 << own.count.ilog2()) / 8);
         if !own.count.is_multiple_of(step) {
@@ -143,7 +103,6 @@ impl Usage {
         let mut all: Vec<(usize, usize, u32)> =
             self.sets.iter().flatten().filter(alike).map(|entry| (start(entry.key), entry.len, entry.count)).collect();
         all.sort_unstable();
-        let page = rustix::param::page_size();
         let touches = |one: &(usize, usize, u32), next: &(usize, usize, u32)| next.0 <= one.0 + one.1 + page;
         let row = all.chunk_by(touches).find(|row| row.iter().any(|one| one.0 == address))?;
         let (first, end) = (row.first()?.0, row.iter().map(|(start, len, _)| start + len).max()?);
