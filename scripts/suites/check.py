@@ -11,6 +11,10 @@ Usage: scripts/suites/check.py [OPTION]... PREFIX
   --jobs N         programs that run at once (3)
   --stall S        TERN_STALL (2s), and --limit S, after which a program is ended (12 seconds)
   --list           names the programs of each verdict that is wrong
+  --reasons LIST   a list with lines `missed PATTERN REASON` and `own PATTERN REASON` for verdicts that are wrong, told again with its
+                   reason; a verdict of the list that is right, too, is fine. Exit code 1 if it does not explain one
+  --sums FILE      gets how many are right, explained by a program's own fault, missed with a reason, not built, and without a reason
+  --because FILE   gets a line for each explained one, `own REASON` or `missed REASON`
 
 A program is told to be faulty by an error of an MPI call, by a warning of the library, by the word "deadlock" in the picture of
 TERN_STALL, or by that picture when the program never ends. A crash that Tern says nothing about counts as missed. A right program
@@ -147,6 +151,31 @@ def table(results, listed):
             print(f"\n{outcome}:\n" + "\n".join(f"  {name}" for name in sorted(names)))
 
 
+def explained(results, options):
+    """Judges the verdicts by the list; writes the files of `--sums` and `--because`, and returns the number of those without a reason."""
+    lines = [line.split(None, 2) for line in options.reasons.read_text().splitlines()]
+    sums, because = collections.Counter(), []
+    for program, said in results:
+        right = said.startswith("told") if program.faulty else said == "silent"
+        reasons = [(word, why.strip()) for word, pattern, why in (line for line in lines if len(line) == 3)
+                   if word in ("own", "missed", "skip") and fnmatch.fnmatchcase(program.name, pattern)]
+        word, why = reasons[0] if reasons else ("unexpected", said)
+        if right:
+            word = "passed"
+        elif said == "unbuilt" and word != "skip":
+            word = "unexpected"
+        elif word != "unexpected":
+            because.append(f"{word} {why}")
+        if word != "passed":
+            print(f"{'FAIL' if word == 'unexpected' else word:<5}{program.suite} {program.category}: {program.name}, {said}{': ' + why if reasons else ''}")
+        sums[word] += 1
+    if options.sums:
+        options.sums.write_text(" ".join(str(sums[word]) for word in ("passed", "own", "missed", "skip", "unexpected")) + "\n")
+    if options.because:
+        options.because.write_text("".join(f"{line}\n" for line in because))
+    return sums["unexpected"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("prefix")
@@ -160,6 +189,8 @@ def main():
     parser.add_argument("--stall", default="2s")
     parser.add_argument("--limit", type=float, default=12)
     parser.add_argument("--list", action="store_true")
+    for name in ("reasons", "sums", "because"):
+        parser.add_argument(f"--{name}", type=Path)
     options = parser.parse_args()
     options.prefix = Path(options.prefix).resolve()
     options.programs = options.programs.resolve()
@@ -175,6 +206,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda program: verdict(program, options), programs))
     table(results, options.list)
+    if options.reasons and explained(results, options):
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":
