@@ -10,6 +10,7 @@
 #   TERN_TEST_LIMIT   seconds for each test, instead of the list's
 #   TERN_TEST_ONLY    a pattern of test names; others are left out
 #   TERN_TEST_LOGS    a folder that keeps what each test printed [none]
+#   TERN_TEST_RECIPES the folder of recipes and lists [scripts/suites]
 # Packages: git cmake gfortran python3; autoconf automake gengetopt for hlrs. What lacks, and what cannot be fetched, is skipped aloud.
 # Exit code: 0 when every failure is one that a list explains.
 #
@@ -34,6 +35,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX [NAME... | --LIST FOLDER...]"}" && pwd)
 make_place
 shift
 own=0 home=
+recipes=$(cd "${TERN_TEST_RECIPES:-$root/scripts/suites}" && pwd)
 jobs=${TERN_TEST_JOBS:-2}
 fc=${TERN_TEST_FC:-}
 for compiler in gfortran gfortran-14 gfortran-13 gfortran-12; do
@@ -137,8 +139,8 @@ built() {
 
 # suite LIST FOLDER [TITLE BUILT-FOR [PATTERN]]: runs the tests of a list, those of the pattern alone, and has a row for them.
 suite() {
-    list=$root/scripts/suites/$1.list
-    [ -e "$list" ] || { echo "$0: no suite $1; there are: $(cd "$root/scripts/suites" && echo *.list)" && exit 2; } >&2
+    list=$recipes/$1.list
+    [ -e "$list" ] || { echo "$0: no suite $1; there are: $(cd "$recipes" && echo *.list)" && exit 2; } >&2
     # What the last lines of a test say goes with its failure.
     evidence=$place/said
     : > "$place/reasons"
@@ -164,7 +166,7 @@ suite() {
 
 # checked LIST TITLE OPTION...: what check.py finds of wrong programs in C, judged by a list; a row for them.
 checked() {
-    list=$root/scripts/suites/$1.list title=$2
+    list=$recipes/$1.list title=$2
     shift 2
     python3 "$root/scripts/suites/check.py" --reasons "$list" --sums "$place/sums" --because "$place/reasons" --jobs "$jobs" "$@" "$prefix" |
         tee "$home/found.md"
@@ -175,17 +177,18 @@ checked() {
     because "$1"
 }
 
-# Each recipe of the arguments, or all.
-recipes() {
+# fetched_suites NAME...: fetches, builds and runs these suites; without names all of them.
+fetched_suites() {
     work=${TERN_TEST_DIR:-$root/target/suites}
     mkdir -p "$work"
     work=$(cd "$work" && pwd)
-    [ $# -gt 0 ] || set -- corrbench hlrs ibm intel-anl mbi mpicheck ompi-tests-public opencoarrays
-    for recipe; do
-        [ -e "$root/scripts/suites/$recipe.sh" ] || { echo "$0: no suite $recipe" && exit 2; } >&2
-        begin "$recipe"
+    # shellcheck disable=SC2046
+    [ $# -gt 0 ] || set -- $(cd "$recipes" && for list in *.list; do echo "${list%.list}"; done)
+    for suite; do
+        [ -e "$recipes/$suite.sh" ] || { echo "$0: no suite $suite; there are: $(cd "$recipes" && echo *.list)" && exit 2; } >&2
+        begin "$suite"
         # shellcheck source=/dev/null
-        . "$root/scripts/suites/$recipe.sh"
+        . "$recipes/$suite.sh"
     done
     tables
 }
@@ -199,7 +202,7 @@ case ${1:-} in
             shift 2
         done
         ;;
-    *) recipes "$@" ;;
+    *) fetched_suites "$@" ;;
 esac
 printf '%-58s %-13s %6s %9s %6s %7s %10s\n' suite 'built for' passed 'own fault' missed skipped unexpected
 cat "$place/table"

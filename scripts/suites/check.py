@@ -167,7 +167,8 @@ def explained(results, options):
         elif word != "unexpected":
             because.append(f"{word} {why}")
         if word != "passed":
-            print(f"{'FAIL' if word == 'unexpected' else word:<5}{program.suite} {program.category}: {program.name}, {said}{': ' + why if reasons else ''}")
+            label = "FAIL" if word == "unexpected" else word
+            print(f"{label} {program.suite} {program.category}: {program.name}, {said}" + (f": {why}" if reasons else ""))
         sums[word] += 1
     if options.sums:
         options.sums.write_text(" ".join(str(sums[word]) for word in ("passed", "own", "missed", "skip", "unexpected")) + "\n")

@@ -84,6 +84,7 @@ program() {
 
 # programs: builds those of its input, $jobs at once. Which of them fail to build, the run tells.
 programs() {
+    # shellcheck disable=SC2016
     (cd "$built" && xargs -d '\n' -P "$jobs" -n 1 sh -c 'eval "$1" || echo "failed: $1"' _) >> "$log" 2>&1
 }
 
@@ -101,7 +102,7 @@ row() {
 # because TITLE: the reasons in $place/reasons, lines of a word of the list and a reason, with their numbers for the file.
 because() {
     [ -z "${home:-}" ] || sort "$place/reasons" | uniq -c |
-        awk -v title="$1" '{ number = $1; word = $2; $1 = $2 = ""; sub(/^ */, ""); print "| " title " | " number " | " word " | " $0 " |" }' >> "$home/reasons"
+        awk -v title="$1" '{ n = $1; word = $2; $1 = $2 = ""; sub(/^ */, ""); print "| " title " | " n " | " word " | " $0 " |" }' >> "$home/reasons"
 }
 
 # tables: the file with the rows and reasons of all suites that have run, the newest of each.

@@ -5,14 +5,14 @@ if source_of open-mpi/ompi-tests-public 338c54c12641f495e76a33b204e6b7de5cc7adac
         copied
         {
             # sessions_ex1 is a part of a program, and has no main.
-            (cd "$built" && ls comm_split_type/*.c partitioned-communication/*.c sessions/*.c singleton/*.c | grep -v _ex1) | while read -r file; do
+            (cd "$built" && find comm_split_type partitioned-communication sessions singleton -name '*.c' ! -name '*_ex1.c') | while read -r file; do
                 program "${file%.c}" mpicc -w -fopenmp "$file"
             done
             (cd "$built" && ls sessions/*.f90) | while read -r file; do
                 program "${file%.f90}" mpifort -w "$file"
             done
             program events/events_example mpicc -w events/events_example.c
-            (cd "$built" && ls events/*.c | grep -v 'common\|example') | while read -r file; do
+            (cd "$built" && find events -name '*.c' ! -name '*_common.c' ! -name '*_example.c') | while read -r file; do
                 program "${file%.c}" mpicc -w "$file" events/events_common.c
             done
             for test in alltoallv_ddt sanity; do
