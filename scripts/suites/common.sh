@@ -24,17 +24,17 @@ logged() {
     "$@" >> "$log" 2>&1 < /dev/null || { fail "$name: $*"; return 1; }
 }
 
-# fetched URL COMMIT [FOLDER...]: the files of a commit, or these folders of them, in $source.
+# fetched URL COMMIT [/FOLDER/...]: the files of a commit, or these folders of them, in $source.
 fetched() {
     url=$1 commit=$2
     shift 2
     rm -rf "$source"
     git init -q "$source" && git -C "$source" remote add origin "$url" || return
-    [ $# -eq 0 ] || git -C "$source" sparse-checkout set "$@" || return
+    [ $# -eq 0 ] || git -C "$source" sparse-checkout set --no-cone "$@" || return
     git -C "$source" fetch -q --depth 1 ${1:+--filter=blob:none} origin "$commit" && git -C "$source" checkout -q --detach FETCH_HEAD
 }
 
-# source_of REPOSITORY COMMIT [FOLDER...]: as fetched, from TERN_TEST_MIRROR or GitHub, if they are not there yet. Fails, aloud, where they cannot
+# source_of REPOSITORY COMMIT [/FOLDER/...]: as fetched, from TERN_TEST_MIRROR or GitHub, if they are not there yet. Fails, aloud, where they cannot
 # be had. $from tells which they are.
 source_of() {
     needs git || return

@@ -1,5 +1,5 @@
 # Intel's MPI test suite of MPI-1, as Argonne kept it and pcvs-benchmarks has it. Sourced by ../suites.sh.
-if source_of cea-hpc/pcvs-benchmarks 5a43e64fd90d72a3684cd003aa0043d0d6584d87 MPI/Intel_ANL; then
+if source_of cea-hpc/pcvs-benchmarks 5a43e64fd90d72a3684cd003aa0043d0d6584d87 /MPI/Intel_ANL/; then
     if to_build; then
         intel=$source/MPI/Intel_ANL
         options="-w -I$intel/include"

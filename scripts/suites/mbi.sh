@@ -1,5 +1,5 @@
 # The MPI Bugs Initiative: programs in C, written by its generators, most of which are wrong. Sourced by ../suites.sh.
-if needs python3 && source_of mquinson/MBI 1bf81e65704ce6ff01177bd2af042cdcfd30b1be; then
+if needs python3 && source_of mquinson/MBI 1bf81e65704ce6ff01177bd2af042cdcfd30b1be /scripts/; then
     if to_build; then
         mkdir "$built/codes"
         for generator in "$source"/scripts/generators/*Generator.py; do
