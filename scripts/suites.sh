@@ -35,6 +35,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX [NAME... | --LIST FOLDER...]"}" && pwd)
 make_place
 shift
 own=0 home=
+mirror=${TERN_TEST_MIRROR:+$(cd "$TERN_TEST_MIRROR" && pwd)}
 recipes=$(cd "${TERN_TEST_RECIPES:-$root/scripts/suites}" && pwd)
 jobs=${TERN_TEST_JOBS:-2}
 fc=${TERN_TEST_FC:-}

@@ -41,12 +41,12 @@ source_of() {
     from="$1 $(echo "$2" | cut -c 1-8)"
     [ "$(git -C "$source" rev-parse -q --verify HEAD 2> /dev/null)" != "$2" ] || return 0
     url=https://github.com/$1
-    [ -z "${TERN_TEST_MIRROR:-}" ] || url=file://$(cd "$TERN_TEST_MIRROR" && pwd)/$(echo "$1" | tr / +)
+    [ -z "$mirror" ] || url=file://$mirror/$(echo "$1" | tr / +)
     repository=$1
     shift
     echo "-- $name: fetches $url"
     fetched "$url" "$@" >> "$log" 2>&1 && return
-    skip "$name" "$repository could not be fetched: $(tail -n 1 "$log")"
+    skip "$name" "$repository could not be fetched: $(grep -m 1 -E '^(fatal|error)' "$log" || tail -n 1 "$log")"
     return 1
 }
 

@@ -7,9 +7,10 @@ if needs cmake && source_of sourceryinstitute/OpenCoarrays 3d0fa68dc95f05f9c17bd
     fi
     suite opencoarrays "$built"/bin/OpenCoarrays-*-tests "$from" "standard ABI"
 fi
-for abi in mpich openmpi; do
-    if debian_of libcoarrays-$abi-dev; then
-        set -- "$built"/debian/usr/lib/*/open-coarrays/$abi/bin/OpenCoarrays-*-tests
-        suite opencoarrays "$1" "OpenCoarrays, Debian's libcoarrays-$abi-dev" $abi
+for abi in MPICH "Open MPI"; do
+    short=$(echo "$abi" | tr -d ' ' | tr '[:upper:]' '[:lower:]')
+    if debian_of "libcoarrays-$short-dev"; then
+        set -- "$built"/debian/usr/lib/*/open-coarrays/"$short"/bin/OpenCoarrays-*-tests
+        suite opencoarrays "$1" "OpenCoarrays, Debian's libcoarrays-$short-dev" "$abi"
     fi
 done
