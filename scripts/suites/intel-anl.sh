@@ -1,6 +1,6 @@
 # Intel's MPI test suite of MPI-1, as Argonne kept it and pcvs-benchmarks has it. MPI_LB and MPI_UB, which MPI 3.0 removed, are defined for it.
 # Sourced by ../suites.sh.
-if source_of cea-hpc/pcvs-benchmarks 5a43e64fd90d72a3684cd003aa0043d0d6584d87 /MPI/Intel_ANL/; then
+if needs "${fc:-gfortran}" && source_of cea-hpc/pcvs-benchmarks 5a43e64fd90d72a3684cd003aa0043d0d6584d87 /MPI/Intel_ANL/; then
     if to_build; then
         intel=$source/MPI/Intel_ANL
         c="-w -I$intel/include -include $root/scripts/suites/bounds.h -include $intel/Test/c/pcvs_compat.h"

@@ -1,5 +1,5 @@
 # mpicheck, of pcvs-benchmarks: its programs are built in the options of its own build files, each beside its source. Sourced by ../suites.sh.
-if source_of cea-hpc/pcvs-benchmarks 5a43e64fd90d72a3684cd003aa0043d0d6584d87 /MPI/mpicheck/; then
+if needs "${fc:-gfortran}" && source_of cea-hpc/pcvs-benchmarks 5a43e64fd90d72a3684cd003aa0043d0d6584d87 /MPI/mpicheck/; then
     if to_build; then
         cp -r "$source/MPI/mpicheck/tests/functions/." "$built"
         options="-Wno-deprecated-declarations -Werror -Wno-error=line-truncation"

@@ -1,6 +1,6 @@
 # Open MPI's public tests. Left out are collective-big-count, which takes all of a node's memory, packaging, which looks at Open MPI's own
 # libraries, and runtime, which is about Open MPI's own daemons. Sourced by ../suites.sh.
-if source_of open-mpi/ompi-tests-public 338c54c12641f495e76a33b204e6b7de5cc7adac; then
+if needs "${fc:-gfortran}" && source_of open-mpi/ompi-tests-public 338c54c12641f495e76a33b204e6b7de5cc7adac; then
     if to_build; then
         copied
         {

@@ -1,5 +1,5 @@
 # OpenCoarrays: its tests built by Tern's mpifort, and Debian's programs, which are built for MPICH and for Open MPI. Sourced by ../suites.sh.
-if needs cmake && source_of sourceryinstitute/OpenCoarrays 3d0fa68dc95f05f9c17bd3e7dd0d34e6f530e429; then
+if needs cmake "${fc:-gfortran}" && source_of sourceryinstitute/OpenCoarrays 3d0fa68dc95f05f9c17bd3e7dd0d34e6f530e429; then
     if to_build; then
         logged cmake -S "$source" -B "$built" -DCMAKE_Fortran_COMPILER="$fc" -DCMAKE_C_COMPILER=cc -DMPI_C_COMPILER="$prefix/bin/mpicc" \
             -DMPI_Fortran_COMPILER="$prefix/bin/mpifort" -DMPIEXEC_EXECUTABLE="$prefix/bin/mpiexec" &&
