@@ -33,7 +33,7 @@ help:
 	@echo 'make check-arm64             builds for arm64 and tests that by qemu-user; half an hour and more'
 	@echo 'make check-no-avx            C programs on an x86-64 without AVX, by qemu-user'
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
-	@echo 'make check-suites SUITES=... test suites of others that you have built: scripts/suites.sh'
+	@echo 'make check-suites            test suites of others, fetched, built and run: two hours and more; SUITES="ibm mbi"'
 	@echo 'make kmod                    the kernel module, in target/kmod; KDIR=/lib/modules/VERSION/build'
 	@echo 'make bench                   Tern beside the other MPI libraries'
 	@echo 'make book                    the pages of docs/ as a book in target/book; needs mdbook'
@@ -80,7 +80,7 @@ check-no-avx: local
 check-sources: local
 	tests/sources.sh $(LOCAL) $(NAMES)
 
-# SUITES: --SUITE FOLDER..., as scripts/suites.sh takes them.
+# Test suites of other projects, fetched and built; SUITES="ibm hlrs" for some of them, or as scripts/suites.sh takes them.
 check-suites: local
 	scripts/suites.sh $(LOCAL) $(SUITES)
 

@@ -1,11 +1,18 @@
 #!/bin/sh
-# Test suites of other projects on Tern. Each is built beforehand, with PREFIX's mpicc and mpifort or for another library's ABI.
-# Usage: scripts/suites.sh PREFIX --SUITE FOLDER...     for example: scripts/suites.sh target/prefix --hlrs ~/mpi-test-suite
-#   SUITE: a file of scripts/suites without .list, which names the suite's tests; FOLDER: where its built programs are
+# Test suites of other projects on Tern: fetched, built by Tern's mpicc and mpifort, run, and told in a table. All of them take two hours and more.
+# Usage: scripts/suites.sh PREFIX [NAME...]            NAME: a recipe, scripts/suites/NAME.sh [all]
+#        scripts/suites.sh PREFIX --LIST FOLDER...     runs the programs that somebody has built in FOLDER, by scripts/suites/LIST.list
+#   TERN_TEST_MIRROR  a folder of git repositories, OWNER+NAME, in place of https://github.com/OWNER/NAME
+#   TERN_TEST_DIR     where suites are fetched, built and run, and where the file table.md is written [target/suites]
+#   TERN_TEST_KEEP    set: what was built there before runs as it is
+#   TERN_TEST_FC      the Fortran compiler [gfortran, or gfortran-12]
+#   TERN_TEST_JOBS    how many programs are built at once [2]
 #   TERN_TEST_LIMIT   seconds for each test, instead of the list's
 #   TERN_TEST_ONLY    a pattern of test names; others are left out
 #   TERN_TEST_LOGS    a folder that keeps what each test printed [none]
-# Exit code: 0 when every failure is one that the list explains.
+#   TERN_TEST_RECIPES the folder of recipes and lists [scripts/suites]
+# Packages: git cmake gfortran python3; autoconf automake gengetopt for hlrs. What lacks, and what cannot be fetched, is skipped aloud.
+# Exit code: 0 when every failure is one that a list explains.
 #
 # A list has one word and its values on each line:
 #   limit SECONDS            for each test
@@ -18,15 +25,25 @@
 #   run PROGRAM RANKS [ARGUMENTS]    where @ is the folder
 #   own PATTERN REASON       these programs fail by their own fault, and are run all the same; to hang or to be killed is still unexpected
 #   skip PATTERN REASON      these are not run
+#   missed PATTERN REASON    check.py's: wrong programs that Tern says nothing about
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-prefix=$(cd "${1:?"usage: $0 PREFIX --SUITE FOLDER..."}" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX [NAME... | --LIST FOLDER...]"}" && pwd)
 . "$root/tests/common.sh"
+. "$root/scripts/suites/common.sh"
 make_place
 shift
-own=0
-unset LD_LIBRARY_PATH
+own=0 home=
+mirror=${TERN_TEST_MIRROR:+$(cd "$TERN_TEST_MIRROR" && pwd)}
+recipes=$(cd "${TERN_TEST_RECIPES:-$root/scripts/suites}" && pwd)
+jobs=${TERN_TEST_JOBS:-2}
+fc=${TERN_TEST_FC:-}
+for compiler in gfortran gfortran-14 gfortran-13 gfortran-12; do
+    [ -n "$fc" ] || fc=$(command -v $compiler) || true
+done
+unset LD_LIBRARY_PATH FC F77 F90 TERN_FC
+export MPIFORT_FC="$fc" PATH="$prefix/bin:$PATH"
 
 # value WORD: the values of the last line of the list that begins with WORD.
 value() { sed -n "s/^$1 //p" "$list" | tail -n 1; }
@@ -40,8 +57,11 @@ tests_of() {
     ranks=$(value each)
     [ -n "$ranks" ] || return 0
     sed -n 's/^run \([^ ]*\).*/\1/p' "$list" | sort -u > "$place/named"
-    (cd "$1" && find . -type f -perm -u+x ! -name '*.so*' ! -name '*.sh' | sed 's#^\./##' | sort) |
-        grep -vxFf "$place/named" > "$place/others" || true
+    if [ -e "$1/.programs" ]; then
+        sort -u "$1/.programs"
+    else
+        (cd "$1" && find . -type f -perm -u+x ! -name '*.so*' ! -name '*.sh' | sed 's#^\./##' | sort)
+    fi | grep -vxFf "$place/named" > "$place/others" || true
     while read -r program; do
         own_ranks=$(reason ranks "$program")
         echo "$program ${own_ranks:-$ranks}"
@@ -71,9 +91,18 @@ one() {
     shift 4
     what="$suite $program${*:+ $*}, $ranks ranks"
     why=$(reason skip "$program")
-    [ -x "$folder/$program" ] || why=${why:-"it was not built"}
+    if [ -z "$why" ] && ! [ -x "$folder/$program" ]; then
+        # A recipe has tried to build these.
+        if grep -qxF "$program" "$folder/.programs" 2> /dev/null; then
+            : > "$place/said"
+            fail "$what" "it was not built"
+            return 0
+        fi
+        why="it was not built"
+    fi
     if [ -n "$why" ]; then
         skip "$what" "$why"
+        echo "skip $why" >> "$place/reasons"
         return 0
     fi
     mkdir -p "$place/run"
@@ -89,6 +118,7 @@ one() {
     elif [ -n "$why" ] && [ $code -ne 124 ] && [ $code -ne 137 ] && [ $code -ne 134 ] && [ $code -ne 139 ]; then
         own=$((own + 1))
         echo "own  $what: $why"
+        echo "own $why" >> "$place/reasons"
     else
         fail "$what" "code $code"
     fi
@@ -102,19 +132,25 @@ built() {
     elif [ -n "$why" ]; then
         own=$((own + 1))
         echo "own  $1 $3: $why"
+        echo "own $why" >> "$place/reasons"
     else
         fail "$1 $3" "it was not built"
     fi
 }
 
-# suite NAME FOLDER
+# suite LIST FOLDER [TITLE BUILT-FOR [PATTERN]]: runs the tests of a list, those of the pattern alone, and has a row for them.
 suite() {
-    list=$root/scripts/suites/$1.list
-    [ -e "$list" ] || { echo "$0: no suite $1; there are: $(cd "$root/scripts/suites" && echo *.list)" && exit 2; } >&2
+    list=$recipes/$1.list
+    [ -e "$list" ] || { echo "$0: no suite $1; there are: $(cd "$recipes" && echo *.list)" && exit 2; } >&2
+    # What the last lines of a test say goes with its failure.
+    evidence=$place/said
+    : > "$place/reasons"
     folder=$(cd "$2" && pwd)
     before="$passed $own $failed $skipped"
     tests_of "$folder" > "$place/tests"
     while read -r program ranks arguments <&3; do
+        # shellcheck disable=SC2254
+        case $program in ${5:-*}) ;; *) continue ;; esac
         # shellcheck disable=SC2254
         case $program in ${TERN_TEST_ONLY:-*}) ;; *) continue ;; esac
         if [ "$ranks" = built ]; then
@@ -124,20 +160,51 @@ suite() {
             one "$1" "$folder" "$program" "$ranks" $arguments
         fi
     done 3< "$place/tests"
-    echo "$1 $before $passed $own $failed $skipped" |
-        awk '{ printf "%-28s %6d %9d %10d %7d\n", $1, $6 - $2, $7 - $3, $8 - $4, $9 - $5 }' >> "$place/table"
+    # shellcheck disable=SC2046
+    row "${3:-$1}" "${4:--}" $(echo "$before $passed $own $failed $skipped" | awk '{ print $5 - $1, $6 - $2, 0, $8 - $4, $7 - $3 }')
+    because "${3:-$1}"
 }
 
-# What the last lines of a test say goes with its failure.
-evidence=$place/said
-[ -z "${TERN_TEST_LOGS:-}" ] || { mkdir -p "$TERN_TEST_LOGS" && TERN_TEST_LOGS=$(cd "$TERN_TEST_LOGS" && pwd); }
-while [ $# -gt 0 ]; do
-    case $1 in
-        --?*) suite "${1#--}" "${2:?"$1 needs a folder"}" ;;
-        *) echo "$0: $1: not --SUITE FOLDER" >&2 && exit 2 ;;
-    esac
+# checked LIST TITLE OPTION...: what check.py finds of wrong programs in C, judged by a list; a row for them.
+checked() {
+    list=$recipes/$1.list title=$2
     shift 2
-done
-printf '%-28s %6s %9s %10s %7s\n' suite passed 'own fault' unexpected skipped
+    python3 "$root/scripts/suites/check.py" --reasons "$list" --sums "$place/sums" --because "$place/reasons" --jobs "$jobs" "$@" "$prefix" |
+        tee "$home/found.md"
+    # shellcheck disable=SC2046
+    set -- "$title" $(cat "$place/sums")
+    passed=$((passed + $2)) own=$((own + $3)) skipped=$((skipped + $5)) failed=$((failed + $6))
+    row "$1" "standard ABI" "$2" "$3" "$4" "$5" "$6"
+    because "$1"
+}
+
+# fetched_suites NAME...: fetches, builds and runs these suites; without names all of them.
+fetched_suites() {
+    work=${TERN_TEST_DIR:-$root/target/suites}
+    mkdir -p "$work"
+    work=$(cd "$work" && pwd)
+    # shellcheck disable=SC2046
+    [ $# -gt 0 ] || set -- $(cd "$recipes" && for list in *.list; do echo "${list%.list}"; done)
+    for suite; do
+        [ -e "$recipes/$suite.sh" ] || { echo "$0: no suite $suite; there are: $(cd "$recipes" && echo *.list)" && exit 2; } >&2
+        begin "$suite"
+        # shellcheck source=/dev/null
+        . "$recipes/$suite.sh"
+    done
+    tables
+}
+
+[ -z "${TERN_TEST_LOGS:-}" ] || { mkdir -p "$TERN_TEST_LOGS" && TERN_TEST_LOGS=$(cd "$TERN_TEST_LOGS" && pwd); }
+: > "$place/table"
+case ${1:-} in
+    --?*)
+        while [ $# -gt 0 ]; do
+            suite "${1#--}" "${2:?"$1 needs a folder"}"
+            shift 2
+        done
+        ;;
+    *) fetched_suites "$@" ;;
+esac
+printf '%-58s %-13s %6s %9s %6s %7s %10s\n' suite 'built for' passed 'own fault' missed skipped unexpected
 cat "$place/table"
 sums

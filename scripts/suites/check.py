@@ -9,8 +9,12 @@ Usage: scripts/suites/check.py [OPTION]... PREFIX
   --keep DIR       the folder for what each run has said
   --only PATTERN   only programs whose name matches this regular expression
   --jobs N         programs that run at once (3)
-  --stall S        TERN_STALL (2s), and --limit S, after which a program is ended (12 seconds)
+  --stall S        TERN_STALL (2s), and --limit S, after which a program is ended (12 seconds, and ten times that for a right one)
   --list           names the programs of each verdict that is wrong
+  --reasons LIST   lines `missed PATTERN REASON` and `own PATTERN REASON` for verdicts that may be wrong, `skip PATTERN REASON` for
+                   programs that do not run. Exit code 1 if it does not explain a wrong verdict
+  --sums FILE      gets how many are right, wrong by the program's own fault, missed, skipped, and without a reason
+  --because FILE   gets a line for each that has a reason, `WORD REASON`
 
 A program is told to be faulty by an error of an MPI call, by a warning of the library, by the word "deadlock" in the picture of
 TERN_STALL, or by that picture when the program never ends. A crash that Tern says nothing about counts as missed. A right program
@@ -80,8 +84,16 @@ def binary_of(program, folder):
     return binary if binary.exists() else None
 
 
+def listed(program, options, *words):
+    """The first line of the list with one of these words whose pattern the program's name matches: word and reason; None without."""
+    lines = (line for line in options.lines if len(line) == 3 and line[0] in words)
+    return next(((word, why.strip()) for word, pattern, why in lines if fnmatch.fnmatchcase(program.name, pattern)), None)
+
+
 def verdict(program, options):
-    """What the run has said: `told`, `told, but not passed`, `silent`, `crashed`, `hung`, or `unbuilt`."""
+    """What the run has said: `told`, `told, but not passed`, `silent`, `crashed`, `hung`, `skipped`, or `unbuilt`."""
+    if listed(program, options, "skip"):
+        return program, "skipped"
     binary = binary_of(program, options.programs)
     if binary is None:
         return program, "unbuilt"
@@ -93,7 +105,7 @@ def verdict(program, options):
     with open(path, "w") as said, tempfile.TemporaryDirectory() as place:
         job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
                                cwd=place, env=environment, start_new_session=True)
-        end, hangs = time.monotonic() + options.limit, False
+        end, hangs = time.monotonic() + options.limit * (1 if program.faulty else 10), False
         while job.poll() is None:
             time.sleep(0.03)
             hangs = time.monotonic() > end
@@ -117,12 +129,12 @@ def verdict(program, options):
     return program, "silent" if job.returncode == 0 else "crashed"
 
 
-def table(results, listed):
+def table(results, names):
     rows = collections.defaultdict(collections.Counter)
     wrong = collections.defaultdict(list)
     for program, said in results:
         row = (program.suite, program.category if program.faulty else "right programs")
-        if said == "unbuilt":
+        if said in ("unbuilt", "skipped"):
             outcome = "unbuilt"
         elif program.faulty:
             outcome = "found" if said.startswith("told") else "missed"
@@ -142,9 +154,32 @@ def table(results, listed):
     print(f"| all | | {faulty} | {total['found']} | {total['missed']} | {total['quiet'] + total['false'] + total['failed']} "
           f"| {total['false']} | {total['failed']} | {total['unbuilt']} |")
     print(f"\nrecall {total['found'] / max(faulty, 1):.3f}, precision {total['found'] / max(told, 1):.3f}")
-    if listed:
-        for outcome, names in wrong.items():
-            print(f"\n{outcome}:\n" + "\n".join(f"  {name}" for name in sorted(names)))
+    if names:
+        for outcome, programs in wrong.items():
+            print(f"\n{outcome}:\n" + "\n".join(f"  {name}" for name in sorted(programs)))
+
+
+def explained(results, options):
+    """Judges the verdicts by the list; writes the files of `--sums` and `--because`, and returns the number of those without a reason."""
+    sums, because = collections.Counter(), []
+    for program, said in results:
+        right = said.startswith("told") if program.faulty else said == "silent"
+        reason = listed(program, options, "own", "missed", "skip")
+        # A right program has to end well, whatever Tern says of it.
+        if said == "unbuilt" or not program.faulty and said not in ("told", "skipped"):
+            reason = None
+        word = "passed" if right else reason[0] if reason else "unexpected"
+        if word in ("own", "missed", "skip"):
+            because.append(" ".join(reason))
+        if word != "passed":
+            label = "FAIL" if word == "unexpected" else word
+            print(f"{label} {program.suite} {program.category}: {program.name}, {said}" + (f": {reason[1]}" if reason else ""))
+        sums[word] += 1
+    if options.sums:
+        options.sums.write_text(" ".join(str(sums[word]) for word in ("passed", "own", "missed", "skip", "unexpected")) + "\n")
+    if options.because:
+        options.because.write_text("".join(f"{line}\n" for line in because))
+    return sums["unexpected"]
 
 
 def main():
@@ -160,11 +195,14 @@ def main():
     parser.add_argument("--stall", default="2s")
     parser.add_argument("--limit", type=float, default=12)
     parser.add_argument("--list", action="store_true")
+    for name in ("reasons", "sums", "because"):
+        parser.add_argument(f"--{name}", type=Path)
     options = parser.parse_args()
     options.prefix = Path(options.prefix).resolve()
     options.programs = options.programs.resolve()
     options.keep = (options.keep or Path(tempfile.mkdtemp())).resolve()
     options.keep.mkdir(parents=True, exist_ok=True)
+    options.lines = [line.split(None, 2) for line in options.reasons.read_text().splitlines()] if options.reasons else []
     programs = list(of_mbi(options.mbi)) if options.mbi else []
     programs += of_corrbench(options.corrbench) if options.corrbench else []
     if options.intel:
@@ -175,6 +213,8 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda program: verdict(program, options), programs))
     table(results, options.list)
+    if options.reasons and explained(results, options):
+        raise SystemExit(1)
 
 
 if __name__ == "__main__":
