@@ -344,11 +344,11 @@ fn a_published_receive_is_delivered_into() {
     assert_eq!(asked[..2], ["receive", "locate Awaited"], "unless there is a speculative address");
     let later = Case { caller: Caller::Nonblocking, ..FACTS };
     let (_, asked) = start(&later, &published);
-    assert_eq!(asked[..2], ["receive", "locate Unknown"], "packets would do");
+    assert_eq!(asked[..2], ["receive", "locate Message"], "packets would do");
     let longest = Case { size: 9 * EAGER, ..FACTS };
     let (plan, asked) = start(&longest, &plain());
     assert!(matches!(plan, SendPlan::Deliver(_)), "the device looks");
-    assert_eq!(asked[0], "locate Unknown");
+    assert_eq!(asked[0], "locate Message");
 }
 
 #[test]
