@@ -38,8 +38,14 @@ const CASES: &[Case] = &[
     (&rules::TURN_COLUMNS, begins_columns_at_their_ends),
 ];
 
+/// Played in `off.rs`.
+const ELSEWHERE: &[&Rule] = &[&rules::HABITS, &rules::COPIES, &rules::STORES];
+
 #[test]
 fn a_rule_departs_from_its_default_unless_it_is_off() {
+    let played =
+        |rule: &Rule| CASES.iter().map(|(of, _)| *of).chain(ELSEWHERE.iter().copied()).any(|of| of.name == rule.name);
+    assert!(rules::ALL.iter().all(|rule| played(rule)), "every rule has a case");
     for (number, (rule, departs)) in CASES.iter().enumerate() {
         let name = format!("{}, case {number}", rule.name);
         POLICY.set("").expect("all are on");
