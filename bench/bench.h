@@ -18,7 +18,7 @@ typedef struct {
     long time_ms;       /* budget of one point (one size of one benchmark), milliseconds */
     long batches;       /* batches that share the budget, at most MAX_BATCHES */
     long pool_mib;      /* memory that the off-cache benchmarks walk through, MiB */
-    long iterations;    /* for pingpong_count, rooted_count and rma_count: rounds */
+    long iterations;    /* for those whose names end with _count: rounds */
     long buffers;       /* of spectrum */
     long work_us;       /* of a stage of the solver; 0: as much as suits the messages */
     int idle;           /* work is sleep (work.h) */
@@ -118,6 +118,7 @@ void run_overlap_both_alloc(void);
 void run_pingpong_count(void);
 void run_rooted_count(void);
 void run_rma_count(void);
+void run_epoch_count(void);
 void run_barrier(void);
 void run_barrier_tested(void);
 void run_bcast(void);
@@ -168,6 +169,11 @@ void run_accumulate_create(void);
 void run_put_lock(void);
 void run_put_fence(void);
 void run_put_post(void);
+void run_put_lock_nocheck(void);
+void run_put_fences(void);
+void run_put_fences_asserted(void);
+void run_fence_idle(void);
+void run_fence_idle_asserted(void);
 void run_computing(void);
 void run_memory(void);
 void run_spectrum(void);

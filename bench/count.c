@@ -95,6 +95,41 @@ COUNTED counted_lock(MPI_Win win)
     MPI_Win_unlock(1, win);
 }
 
+COUNTED counted_lock_nocheck(MPI_Win win)
+{
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, MPI_MODE_NOCHECK, win);
+    MPI_Win_unlock(1, win);
+}
+
+COUNTED counted_locked_put(const long *from, MPI_Win win)
+{
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    MPI_Put(from, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
+    MPI_Win_unlock(1, win);
+}
+
+COUNTED counted_locked_put_nocheck(const long *from, MPI_Win win)
+{
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, MPI_MODE_NOCHECK, win);
+    MPI_Put(from, 1, MPI_LONG, 1, 0, 1, MPI_LONG, win);
+    MPI_Win_unlock(1, win);
+}
+
+COUNTED counted_start(MPI_Group targets, MPI_Win win)
+{
+    MPI_Win_start(targets, 0, win);
+}
+
+COUNTED counted_start_nocheck(MPI_Group targets, MPI_Win win)
+{
+    MPI_Win_start(targets, MPI_MODE_NOCHECK, win);
+}
+
+COUNTED counted_idle_fence(MPI_Win win)
+{
+    MPI_Win_fence(MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED, win);
+}
+
 /* A socket between the two ranks beside MPI: rank 0 hears on it that a message is there without
  * looking for it, which would count as waiting or take the message off its path. */
 static int side_channel(void)
@@ -213,4 +248,53 @@ void run_rma_count(void)
     if (world_rank == 1 && *base != 3)
         fail("rma_count: the word is %ld, not 3", *base);
     MPI_Win_free(&win);
+}
+
+/* Calls of rank 0 that begin and end epochs, with and without the assertions that hold. A post was made before it is waited for. */
+void run_epoch_count(void)
+{
+    if (world_size != 2)
+        fail("epoch_count needs two ranks");
+    long *base, one = 1;
+    char told = 1;
+    int aside = side_channel(), peer = 1 - world_rank;
+    MPI_Win win;
+    MPI_Group all, other;
+    MPI_Win_allocate(sizeof one, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+    MPI_Win_get_group(win, &all);
+    MPI_Group_incl(all, 1, &peer, &other);
+    *base = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (long i = 0; i < 2 * opt.iterations; i++) {
+        int assert = i % 2 ? MPI_MODE_NOCHECK : 0;
+        if (world_rank == 1) {
+            MPI_Win_post(other, assert, win);
+            if (send(aside, &told, 1, 0) != 1)
+                fail("epoch_count: cannot tell rank 0");
+            MPI_Win_wait(win);
+            continue;
+        }
+        if (recv(aside, &told, 1, 0) != 1)
+            fail("epoch_count: the socket is closed");
+        if (assert)
+            counted_start_nocheck(other, win);
+        else
+            counted_start(other, win);
+        MPI_Win_complete(win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (long i = 0; world_rank == 0 && i < opt.iterations; i++) {
+        counted_lock_nocheck(win);
+        counted_locked_put(&one, win);
+        counted_locked_put_nocheck(&one, win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (long i = 0; i < opt.iterations; i++)
+        counted_idle_fence(win);
+    if (world_rank == 1 && *base != 1)
+        fail("epoch_count: the word is %ld, not 1", *base);
+    MPI_Group_free(&all);
+    MPI_Group_free(&other);
+    MPI_Win_free(&win);
+    close(aside);
 }

@@ -94,6 +94,11 @@ static const struct {
     {"put_lock", run_put_lock},
     {"put_fence", run_put_fence},
     {"put_post", run_put_post},
+    {"put_lock_nocheck", run_put_lock_nocheck},
+    {"put_fences", run_put_fences},
+    {"put_fences_asserted", run_put_fences_asserted},
+    {"fence_idle", run_fence_idle},
+    {"fence_idle_asserted", run_fence_idle_asserted},
     {"computing", run_computing},
     {"memory", run_memory},
     {"spectrum", run_spectrum},
@@ -104,6 +109,7 @@ static const struct {
     {"pingpong_count", run_pingpong_count},
     {"rooted_count", run_rooted_count},
     {"rma_count", run_rma_count},
+    {"epoch_count", run_epoch_count},
     {"hello", NULL}, /* Init and Finalize only; timed in main */
 };
 

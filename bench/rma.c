@@ -102,6 +102,8 @@ typedef struct {
     int windowed;
     /* The target computes, and looks into the library every 0.1 ms. */
     int computing;
+    /* The calls of the epoch are given the assertions that hold. */
+    int asserted;
     /* What else a round is; NULL for the access and a flush. */
     operation round;
 } description;
@@ -141,14 +143,15 @@ static void passive(void *context, long iterations)
         MPI_Send(NULL, 0, MPI_BYTE, 1, DONE, s->comm);
 }
 
-/* Lock, access, unlock. */
+/* Lock, access, unlock. Nobody else locks. */
 static void locked(void *context, long iterations)
 {
     bench *b = context;
+    int assert = b->what->asserted ? MPI_MODE_NOCHECK : 0;
     if (b->side.me == 1)
         return;
     for (long i = 0; i < iterations; i++) {
-        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, b->side.win);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, assert, b->side.win);
         b->what->access(&b->side, 0);
         MPI_Win_unlock(1, b->side.win);
     }
@@ -163,6 +166,28 @@ static void fenced(void *context, long iterations)
             b->what->access(&b->side, 0);
         MPI_Win_fence(0, b->side.win);
     }
+}
+
+/* A fence that ends no epoch, access by rank 0, and one that begins none. */
+static void fenced_apart(void *context, long iterations)
+{
+    bench *b = context;
+    int first = b->what->asserted ? MPI_MODE_NOPRECEDE : 0, last = b->what->asserted ? MPI_MODE_NOSUCCEED : 0;
+    for (long i = 0; i < iterations; i++) {
+        MPI_Win_fence(first, b->side.win);
+        if (b->side.me == 0)
+            b->what->access(&b->side, 0);
+        MPI_Win_fence(last, b->side.win);
+    }
+}
+
+/* Fences with nothing between them: both of no epoch. */
+static void fenced_idle(void *context, long iterations)
+{
+    bench *b = context;
+    int assert = b->what->asserted ? MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED : 0;
+    for (long i = 0; i < iterations; i++)
+        MPI_Win_fence(assert, b->side.win);
 }
 
 /* Post and start, access, complete and wait. */
@@ -191,7 +216,7 @@ static void posted(void *context, long iterations)
 static void prove(bench *b, operation run)
 {
     side *s = &b->side;
-    if (b->what->access != put || s->size == 0)
+    if (b->what->access != put || s->size == 0 || run == fenced_idle)
         return;
     memset(s->base, 0, (size_t)s->size);
     MPI_Barrier(s->comm);
@@ -262,5 +287,10 @@ BENCHMARK(swap_allocate, swap, ALLOCATE, SIZES(one_size))
 BENCHMARK(accumulate_allocate, accumulate, ALLOCATE, SIZES(accumulate_sizes))
 BENCHMARK(accumulate_create, accumulate, CREATE, SIZES(accumulate_sizes))
 BENCHMARK(put_lock, put, ALLOCATE, SIZES(one_size), .round = locked)
+BENCHMARK(put_lock_nocheck, put, ALLOCATE, SIZES(one_size), .round = locked, .asserted = 1)
 BENCHMARK(put_fence, put, ALLOCATE, SIZES(one_size), .round = fenced)
+BENCHMARK(put_fences, put, ALLOCATE, SIZES(one_size), .round = fenced_apart)
+BENCHMARK(put_fences_asserted, put, ALLOCATE, SIZES(one_size), .round = fenced_apart, .asserted = 1)
+BENCHMARK(fence_idle, put, ALLOCATE, SIZES(one_size), .round = fenced_idle)
+BENCHMARK(fence_idle_asserted, put, ALLOCATE, SIZES(one_size), .round = fenced_idle, .asserted = 1)
 BENCHMARK(put_post, put, ALLOCATE, SIZES(one_size), .round = posted)

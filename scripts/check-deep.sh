@@ -70,8 +70,8 @@ TERN_TEST_STRANGERS=all "$here/tests/strangers-test.sh" "$prefix" || failed=$((f
 # Right programs under TERN_CHECK.
 TERN_TEST_CHECKED=all "$here/tests/checked-test.sh" "$prefix" || failed=$((failed + 1))
 
-# Fortran, and MPI at the end of a program, by each way that bytes can move.
-for test in fortran ends; do
+# Fortran, MPI at the end of a program, and wrong programs under TERN_CHECK, by each way that bytes can move.
+for test in fortran ends check; do
     TERN_TEST_MECHANISMS=all "$here/tests/$test-test.sh" "$prefix" || failed=$((failed + 1))
 done
 

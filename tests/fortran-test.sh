@@ -104,7 +104,9 @@ old() {
     "${CC:-cc}" -c "$root/tests/fortran/old/ignored.c" -o ignored.o
     for face in "MPICH libmpichfort.so.12 libmpi.so.12 program" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 program" \
         "OPENMPI libmpi_usempif08.so.40 libmpi.so.40 openmpi_f08" "MPICH libmpichfort.so.12 libmpi.so.12 constants" \
-        "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 constants" "ABI libmpifort_abi.so.1 libmpi_abi.so.1 constants"; do
+        "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 constants" "ABI libmpifort_abi.so.1 libmpi_abi.so.1 constants" \
+        "MPICH libmpichfort.so.12 libmpi.so.12 constants MODULE" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 constants MODULE" \
+        "ABI libmpifort_abi.so.1 libmpi_abi.so.1 constants MODULE"; do
         # shellcheck disable=SC2086
         set -- $face
         if ! [ -e "$prefix_of_test/lib/$2" ]; then
@@ -112,16 +114,23 @@ old() {
             continue
         fi
         case $fc in *gfortran*) also="-w -fallow-argument-mismatch" ;; *) also=-w ;; esac
-        [ "$1" != ABI ] || also="$also -I$prefix_of_test/include"
+        also="$also -D${5:-MPIF}"
+        # A module of another library, which the source has, stays in a folder of its own.
+        mkdir -p modules
+        case "$1 ${5:-}" in
+        "ABI MODULE") also="$also $("$mpifort" -fc="$fc" --showme:compile 2> /dev/null)" ;;
+        *MODULE) case $fc in *gfortran*) also="$also -J modules" ;; *) also="$also -module-dir modules" ;; esac ;;
+        ABI*) also="$also -I$prefix_of_test/include" ;;
+        esac
         # shellcheck disable=SC2086
         if ! "$fc" -cpp -D"$1" $also "$root/tests/fortran/old/$4.f90" ignored.o -o program \
             -L"$prefix_of_test/lib" -l:"$2" -l:"$3" -Wl,-rpath,"$prefix_of_test/lib" > log 2>&1; then
-            fail "$4 for $1, $fc: does not compile"
+            fail "$4 for $1${5:+ with module mpi}, $fc: does not compile"
             continue
         fi
         # What is a constant is so by every way.
         case $4 in constants) again=all ;; *) again= ;; esac
-        run "$4 for $1, $fc" 2
+        run "$4 for $1${5:+ with module mpi}, $fc" 2
     done
 }
 

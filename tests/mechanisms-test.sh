@@ -79,12 +79,5 @@ done
 without p2p_large
 by TERN_PROMOTE=always TERN_WATCH=off
 by TERN_PROMOTE=always TERN_MECHANISM=mapped
-# What is found in wrong programs does not depend on how bytes move.
-for setting in TERN_PROMOTE=always TERN_MECHANISM=pipe TERN_MECHANISM=cma TERN_MECHANISM=mapped; do
-    echo "-- check-test.sh, $setting"
-    env "$setting" "$here/check-test.sh" "$prefix" > "$place/said" 2>&1 || true
-    grep -v '^ok ' "$place/said" | sed '$d'
-    add
-done
 
 sums

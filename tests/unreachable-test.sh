@@ -57,6 +57,10 @@ crowd() { on --hosts "$hosts" -n 69 --oversubscribe -x TERN_NETWORK=tcp -x TERN_
 for how in call look; do
     check "likewise a receiver from any of 68 ranks, $how" 0 '^the last of 69 ranks: got 7$' crowd "$how"
 done
+# Those that are called later: by then the receiver has got some, has given up a receive, and waits in another way.
+for way in 0 1 2 3; do
+    check "likewise the later turns of a receiver, from way $way on" 0 '^the last of 69 ranks: heard 2, 2 and 2, and 0 others$' crowd turns$way
+done
 network=software
 for how in test any; do
     check "over RDMA: likewise a receiver that does not sleep, $how" 0 '^rank 2: got 7$' poll "$how"

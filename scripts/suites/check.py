@@ -36,6 +36,7 @@ import tempfile
 import time
 from pathlib import Path
 
+# A note of the library, about what the standard permits and advises against, tells of no fault.
 TOLD = re.compile(r"failed in rank|^tern.*\bwarning: |^tern: MPI_\w+ failed|deadlock:|without calling MPI_Finalize", re.M)
 PICTURE = "nothing has moved for"
 NAMED = re.compile(r"^returned: MPI_ERR_\w+: .*\bMPI_[A-Z]\w+: .", re.M)

@@ -12,7 +12,8 @@ static void say(const char *what, int code)
     int class = MPI_SUCCESS;
     if (code != MPI_SUCCESS)
         MPI_Error_class(code, &class);
-    printf("rank %d: %s: class %d\n", rank, what, class);
+    // The number of a class is another one in each interface.
+    printf("rank %d: %s: class %s\n", rank, what, class == MPI_SUCCESS ? "MPI_SUCCESS" : class == MPI_ERR_ROOT ? "MPI_ERR_ROOT" : "another");
     fflush(stdout);
 }
 

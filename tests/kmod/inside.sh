@@ -52,10 +52,11 @@ echo 3 > /proc/sys/kernel/yama/ptrace_scope || bad "process_vm_readv cannot be f
 export TERN_TEST_STEP=run TERN_TEST_DIR="$build/programs" TERN_TEST_PATIENCE=5 TERN_TEST_WARNINGS=1 TERN_STATS=1 TERN_MECHANISM=module
 # shellcheck disable=SC2086
 TERN_TEST_MOST_RANKS=2 "$here/../run.sh" "$prefix" $programs || failed=1
-# Of messages, of messages in pieces, and of windows.
+# Of messages, of messages in pieces, and of windows, of random ones too.
 copied "${programs%% *}" 1000000
 copied p2p_segments 30000000
 copied rma_put_get 50000000
+copied rma_random 400000
 
 if [ "$collectives" = yes ]; then
     # Collectives by regions alone, also with more ranks than processors. The counts of what has gone so are checked.

@@ -2,13 +2,15 @@
 # Another user of a host while a job over hosts starts. He listens where the agent looks for mpiexec first, as a bridge of
 # containers has one address on every host. He reads, changes, cuts or repeats what goes there, answers wrongly or not at
 # all, and holds connections to mpiexec. Nothing of the job may be seen or done by him; where there is another way, the job
-# takes it. Under Hydra (mpiexec.hydra), if it is there, the same for keepers.
+# takes it. Under Hydra, which the system has or MPICH's package of PyPI, the same for keepers.
 # Usage: tests/strangers/start.sh PREFIX
+#   TERN_LAUNCHERS_DIR    where launchers from PyPI are installed, once [target/launchers]
 set -eu
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 . "$here/strangers/between.sh"
+. "$here/launchers/wheel.sh"
 
 # What the agent is told by its standard input is kept, as root.
 printf '#!/bin/sh\nsleep "${STRANGERS_WAIT:-0}"\ntee "%s" | exec "%s" "$@"\n' "$work/secret" "$work/shell" > "$work/tee"
@@ -30,7 +32,7 @@ tern() {
     timeout --kill-after=5 60 "$work/shell" "$c" "$prefix/bin/mpiexec" --remote-shell "$work/tee" --hosts "$c,$b" -n 2 "$@"
 }
 hydra() {
-    timeout --kill-after=5 60 "$work/shell" "$c" mpiexec.hydra -launcher rsh -launcher-exec "$work/rsh" -localhost "$net.4" -hosts "$c,$b" -n 2 "$@"
+    timeout --kill-after=5 60 "$work/shell" "$c" "$hydra" -launcher rsh -launcher-exec "$work/rsh" -localhost "$net.4" -hosts "$c,$b" -n 2 "$@"
 }
 
 # What runs.
@@ -157,7 +159,7 @@ crowded() {
 check "70 silent connections keep no agent out" 0 "$good" crowded 70 tern
 check "1000 silent connections keep no agent out" 0 "$good" crowded 1000 tern
 
-if command -v mpiexec.hydra > /dev/null; then
+if hydra=$(command -v mpiexec.hydra) || { wheel mpich && hydra=$bin/mpiexec.hydra; }; then
     check "keepers: a relay in the middle passes on" 0 "$good" between pass hydra
     for mode in mute bye wrong echo old "change down 20 128"; do
         check "keepers: whoever answers first: $mode" 0 "$good" beside "$mode" hydra
@@ -165,7 +167,7 @@ if command -v mpiexec.hydra > /dev/null; then
     check "keepers: a change in what they say" 0 "" meddled "change up 75 1" hydra
     check "keepers: silent connections keep none out" 0 "$good" crowded 400 hydra
 else
-    skip "keepers" "mpiexec.hydra is not there"
+    skip "keepers" "mpiexec.hydra is not there, nor can pip get it: $(tail -n 1 "$evidence" | cut -c 1-200)"
 fi
 left=$(pgrep -f "$work/" | wc -l)
 check "nothing is left" 0 "^0$" echo "$left"

@@ -1,7 +1,13 @@
 ! Handles that are constants, given to procedures that may change them. Made by
 ! `cargo run -q -p tern-fortran --example constant-calls > tests/fortran/old/constants.f90`.
-! The numbers are those of the library that MPICH or OPENMPI names, else those of mpif.h.
+! The numbers are those of the library that MPICH or OPENMPI names, else those of this one. With MODULE they come from the module mpi, which
+! declares what is called; without it nothing is declared, as by mpif.h.
+#if defined(OPENMPI) || defined(MPICH)
+#ifdef MODULE
+module mpi
+#else
 program constants
+#endif
   implicit none
 #if defined(OPENMPI)
   integer, parameter :: MPI_COMM_NULL = 2 ! MPI_Comm
@@ -20,7 +26,7 @@ program constants
   integer, parameter :: MPI_REQUEST_NULL = 0 ! MPI_Request
   integer, parameter :: MPI_WIN_NULL = 0 ! MPI_Win
   integer, parameter :: MPI_ERRORS_RETURN = 2
-#elif defined(MPICH)
+#else
   integer, parameter :: MPI_COMM_NULL = 67108864 ! MPI_Comm
   integer, parameter :: MPI_COMM_WORLD = 1140850688 ! MPI_Comm
   integer, parameter :: MPI_COMM_SELF = 1140850689 ! MPI_Comm
@@ -38,8 +44,140 @@ program constants
   integer, parameter :: MPI_WIN_NULL = 536870912 ! MPI_Win
   integer, parameter :: MPI_SESSION_NULL = 939524096 ! MPI_Session
   integer, parameter :: MPI_ERRORS_RETURN = 1409286145
+#endif
+#ifdef MODULE
+  interface
+    subroutine MPI_Session_finalize(session, ierror)
+      integer :: session
+      integer :: ierror
+    end subroutine MPI_Session_finalize
+    subroutine MPI_Errhandler_free(errhandler, ierror)
+      integer :: errhandler
+      integer :: ierror
+    end subroutine MPI_Errhandler_free
+    subroutine MPI_Info_free(info, ierror)
+      integer :: info
+      integer :: ierror
+    end subroutine MPI_Info_free
+    subroutine MPI_Cancel(request, ierror)
+      integer :: request
+      integer :: ierror
+    end subroutine MPI_Cancel
+    subroutine MPI_Request_free(request, ierror)
+      integer :: request
+      integer :: ierror
+    end subroutine MPI_Request_free
+    subroutine MPI_Start(request, ierror)
+      integer :: request
+      integer :: ierror
+    end subroutine MPI_Start
+    subroutine MPI_Startall(count, array_of_requests, ierror)
+      integer :: count
+      integer :: array_of_requests(*)
+      integer :: ierror
+    end subroutine MPI_Startall
+    subroutine MPI_Test(request, flag, status, ierror)
+      integer :: request
+      logical :: flag
+      integer :: status(*)
+      integer :: ierror
+    end subroutine MPI_Test
+    subroutine MPI_Testall(count, array_of_requests, flag, array_of_statuses, ierror)
+      integer :: count
+      integer :: array_of_requests(*)
+      logical :: flag
+      integer :: array_of_statuses(*)
+      integer :: ierror
+    end subroutine MPI_Testall
+    subroutine MPI_Testany(count, array_of_requests, index, flag, status, ierror)
+      integer :: count
+      integer :: array_of_requests(*)
+      integer :: index
+      logical :: flag
+      integer :: status(*)
+      integer :: ierror
+    end subroutine MPI_Testany
+    subroutine MPI_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
+      integer :: incount
+      integer :: array_of_requests(*)
+      integer :: outcount
+      integer :: array_of_indices(*)
+      integer :: array_of_statuses(*)
+      integer :: ierror
+    end subroutine MPI_Testsome
+    subroutine MPI_Wait(request, status, ierror)
+      integer :: request
+      integer :: status(*)
+      integer :: ierror
+    end subroutine MPI_Wait
+    subroutine MPI_Waitall(count, array_of_requests, array_of_statuses, ierror)
+      integer :: count
+      integer :: array_of_requests(*)
+      integer :: array_of_statuses(*)
+      integer :: ierror
+    end subroutine MPI_Waitall
+    subroutine MPI_Waitany(count, array_of_requests, index, status, ierror)
+      integer :: count
+      integer :: array_of_requests(*)
+      integer :: index
+      integer :: status(*)
+      integer :: ierror
+    end subroutine MPI_Waitany
+    subroutine MPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
+      integer :: incount
+      integer :: array_of_requests(*)
+      integer :: outcount
+      integer :: array_of_indices(*)
+      integer :: array_of_statuses(*)
+      integer :: ierror
+    end subroutine MPI_Waitsome
+    subroutine MPI_Type_commit(datatype, ierror)
+      integer :: datatype
+      integer :: ierror
+    end subroutine MPI_Type_commit
+    subroutine MPI_Type_free(datatype, ierror)
+      integer :: datatype
+      integer :: ierror
+    end subroutine MPI_Type_free
+    subroutine MPI_Op_free(op, ierror)
+      integer :: op
+      integer :: ierror
+    end subroutine MPI_Op_free
+    subroutine MPI_Comm_free(comm, ierror)
+      integer :: comm
+      integer :: ierror
+    end subroutine MPI_Comm_free
+    subroutine MPI_Group_free(group, ierror)
+      integer :: group
+      integer :: ierror
+    end subroutine MPI_Group_free
+    subroutine MPI_Win_free(win, ierror)
+      integer :: win
+      integer :: ierror
+    end subroutine MPI_Win_free
+    subroutine MPI_Comm_disconnect(comm, ierror)
+      integer :: comm
+      integer :: ierror
+    end subroutine MPI_Comm_disconnect
+    subroutine MPI_File_close(fh, ierror)
+      integer :: fh
+      integer :: ierror
+    end subroutine MPI_File_close
+  end interface
+end module mpi
+program constants
+  use mpi
+  implicit none
+#endif
 #else
+program constants
+#ifdef MODULE
+  use mpi
+  implicit none
+#else
+  implicit none
   include 'mpif.h'
+#endif
 #endif
   integer, parameter :: no_requests(2) = MPI_REQUEST_NULL
 integer :: ierr, number, buffer(2), indices(2), status(8), statuses(8, 2), errors

@@ -35,6 +35,15 @@ pub fn line(level: Level, text: Arguments<'_>) {
         Level::Info => "info",
         Level::Debug => "debug",
     };
+    write(word, text);
+}
+
+/// Writes a note, whatever TERN_LOG says; use the macro instead.
+pub fn note(text: Arguments<'_>) {
+    write("note", text);
+}
+
+fn write(word: &str, text: Arguments<'_>) {
     let line = match RANK.load(Ordering::Relaxed) {
         u32::MAX => format!("tern: {word}: {text}\n"),
         rank => format!("tern[{rank}]: {word}: {text}\n"),
@@ -55,6 +64,16 @@ macro_rules! warn {
     ($($arg:tt)*) => {
         if $crate::log::enabled($crate::Level::Warn) {
             $crate::log::line($crate::Level::Warn, format_args!($($arg)*))
+        }
+    };
+}
+
+/// Writes a line about what the standard permits and advises against, with the arguments of `format!`; where warnings are asked for.
+#[macro_export]
+macro_rules! note {
+    ($($arg:tt)*) => {
+        if $crate::log::enabled($crate::Level::Warn) {
+            $crate::log::note(format_args!($($arg)*))
         }
     };
 }

@@ -15,7 +15,7 @@ use tern_adi::{Awaited, Proc};
 use tern_pmi::report::Item;
 use waits::Waits;
 
-/// Most processes that are called at once because a call waits for any of them. Of more some are called at a time.
+/// Most processes that are called at once because a call waits for any of them. More are called one after another.
 const FEW: usize = 64;
 
 /// Times that it looks so in TERN_PEER_TIMEOUT.

@@ -28,9 +28,35 @@ const CONSTANTS: [(&str, &str, &str, &str); 16] = [
 const HEAD: &str = "\
 ! Handles that are constants, given to procedures that may change them. Made by
 ! `cargo run -q -p tern-fortran --example constant-calls > tests/fortran/old/constants.f90`.
-! The numbers are those of the library that MPICH or OPENMPI names, else those of mpif.h.
+! The numbers are those of the library that MPICH or OPENMPI names, else those of this one. With MODULE they come from the module mpi, which
+! declares what is called; without it nothing is declared, as by mpif.h.
+";
+
+/// What stands around the numbers of another library, and the place of this one's.
+const BEGIN: &str = "\
+#ifdef MODULE
+module mpi
+#else
 program constants
+#endif
   implicit none
+";
+const END: &str = "\
+end module mpi
+program constants
+  use mpi
+  implicit none
+#endif
+#else
+program constants
+#ifdef MODULE
+  use mpi
+  implicit none
+#else
+  implicit none
+  include 'mpif.h'
+#endif
+#endif
 ";
 
 const DECLARATIONS: &str = "\
@@ -59,28 +85,50 @@ end program constants
 /// The source, in free form, for a preprocessor.
 pub fn program(tables: &Tables) -> String {
     let mut out = String::from(HEAD);
-    for (condition, column) in [("#if defined(OPENMPI)", 3), ("#elif defined(MPICH)", 2), ("#else", 0)] {
+    out.push_str("#if defined(OPENMPI) || defined(MPICH)\n");
+    out.push_str(BEGIN);
+    for (condition, column) in [("#if defined(OPENMPI)", 3), ("#else", 2)] {
         let _ = writeln!(out, "{condition}");
-        for (class, name, mpich, openmpi) in CONSTANTS.iter().filter(|_| column != 0) {
+        for (class, name, mpich, openmpi) in CONSTANTS {
             let value = if column == 2 { mpich } else { openmpi };
             if !value.is_empty() {
                 let _ = writeln!(out, "  integer, parameter :: {name} = {value} ! {class}");
             }
         }
-        if column == 0 {
-            out.push_str("  include 'mpif.h'\n");
-        } else {
-            // Predefined error handlers are freed, and their handles changed: this one is for the program itself.
-            let _ = writeln!(out, "  integer, parameter :: MPI_ERRORS_RETURN = {}", [1409286145, 2][column - 2]);
-        }
+        // Predefined error handlers are freed, and their handles changed: this one is for the program itself.
+        let _ = writeln!(out, "  integer, parameter :: MPI_ERRORS_RETURN = {}", [1409286145, 2][column - 2]);
     }
-    out.push_str("#endif\n  integer, parameter :: no_requests(2) = MPI_REQUEST_NULL\n");
+    out.push_str("#endif\n#ifdef MODULE\n  interface\n");
+    for routine in changing(tables) {
+        declaration(&mut out, &routine);
+    }
+    out.push_str("  end interface\n");
+    out.push_str(END);
+    out.push_str("  integer, parameter :: no_requests(2) = MPI_REQUEST_NULL\n");
     out.push_str(DECLARATIONS);
     for routine in changing(tables) {
         calls(&mut out, &routine);
     }
     out.push_str(TAIL);
     out
+}
+
+/// The routine as other libraries' modules declare it: without an intent, which would refuse the constant. Those with buffers, which may be of
+/// any type, stay undeclared.
+fn declaration(out: &mut String, routine: &Routine) {
+    let shown: Vec<&Arg> = routine.shown().collect();
+    if shown.iter().any(|a| matches!(a.base, Base::Choice)) {
+        return;
+    }
+    let name = routine.name();
+    let names: Vec<&str> = shown.iter().map(|a| a.name.as_str()).collect();
+    let _ = writeln!(out, "    subroutine MPI_{name}({}, ierror)", names.join(", "));
+    for a in &shown {
+        let base = if matches!(a.base, Base::Logical) { "logical" } else { "integer" };
+        let array = a.array || matches!(a.role, Role::Status | Role::Statuses | Role::Indices);
+        let _ = writeln!(out, "      {base} :: {}{}", a.name, if array { "(*)" } else { "" });
+    }
+    let _ = writeln!(out, "      integer :: ierror\n    end subroutine MPI_{name}");
 }
 
 /// The routines of `mpif.h` that may change a handle.

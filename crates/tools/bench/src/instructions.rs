@@ -24,7 +24,7 @@ const fn counted(function: &'static str, benchmark: &'static str, calls: &'stati
     Counted { function, benchmark, calls }
 }
 
-const COUNTED: [Counted; 16] = [
+const COUNTED: [Counted; 22] = [
     counted("counted_send", "pingpong_count", "MPI_Send"),
     counted("counted_receive", "pingpong_count", "MPI_Recv"),
     counted("counted_persistent_send", "pingpong_count", "MPI_Start and MPI_Wait of a send"),
@@ -41,6 +41,20 @@ const COUNTED: [Counted; 16] = [
     counted("counted_accumulate", "rma_count", "MPI_Accumulate"),
     counted("counted_flush", "rma_count", "MPI_Win_flush"),
     counted("counted_lock", "rma_count", "MPI_Win_lock, exclusive, and MPI_Win_unlock"),
+    counted(
+        "counted_lock_nocheck",
+        "epoch_count",
+        "MPI_Win_lock, exclusive, with MPI_MODE_NOCHECK, and MPI_Win_unlock",
+    ),
+    counted("counted_locked_put", "epoch_count", "MPI_Win_lock, exclusive, MPI_Put and MPI_Win_unlock"),
+    counted(
+        "counted_locked_put_nocheck",
+        "epoch_count",
+        "MPI_Win_lock, exclusive, with MPI_MODE_NOCHECK, MPI_Put and MPI_Win_unlock",
+    ),
+    counted("counted_start", "epoch_count", "MPI_Win_start after the post"),
+    counted("counted_start_nocheck", "epoch_count", "MPI_Win_start after the post, both with MPI_MODE_NOCHECK"),
+    counted("counted_idle_fence", "epoch_count", "MPI_Win_fence, MPI_MODE_NOPRECEDE with MPI_MODE_NOSUCCEED"),
 ];
 
 /// Sum of all instructions in a callgrind output file.

@@ -218,7 +218,7 @@ pub fn files(quick: bool) -> Vec<Job> {
 
 /// Two ranks, each on its core: one works on the memory of the other.
 pub fn one_sided(quick: bool) -> Vec<Job> {
-    let groups: [(&str, &[&'static str], &[u64]); 8] = [
+    let groups: [(&str, &[&'static str], &[u64]); 9] = [
         ("Put and flush, by kind of window", &["put_allocate", "put_shared", "put_create", "put_dynamic"], &[8, 65536]),
         ("Get and flush, by kind of window", &["get_allocate", "get_shared", "get_create", "get_dynamic"], &[8, 65536]),
         ("Windows of puts, then a flush", &["put_stream", "put_stream_create"], &[8, 65536]),
@@ -235,6 +235,11 @@ pub fn one_sided(quick: bool) -> Vec<Job> {
         ),
         ("Accumulate (sum of longs) and flush", &["accumulate_allocate", "accumulate_create"], &[8, 65536]),
         ("A put with its epoch: lock and unlock, fence, post and start", &["put_lock", "put_fence", "put_post"], &[8]),
+        (
+            "What assertions save: a lock, fences around a put, a fence of no epoch",
+            &["put_lock", "put_lock_nocheck", "put_fences", "put_fences_asserted", "fence_idle", "fence_idle_asserted"],
+            &[8],
+        ),
     ];
     let job = |(title, benchmarks, some): &(&str, &[&'static str], &[u64])| {
         let mut job = Job::new(title, 2, Binding::Bound, benchmarks).quick(quick, some);

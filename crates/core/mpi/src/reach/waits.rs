@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tern_adi::Proc;
 
-/// Of many processes, any of which may answer, so many are called at a time: a call may make a connection, and whoever waits for all does
-/// not need one to each.
-const AT_A_TIME: usize = 16;
+/// In so many quarters of the time that a wait has lasted before, many processes are called, any of which may answer. A call may make a connection,
+/// so they are not called all at once; but one that cannot call here gives up what it has sent after twice that time.
+const QUARTERS: u32 = 3;
 
 /// A wait that goes on.
 struct Wait {
@@ -42,17 +42,19 @@ pub struct Waits {
     each: BTreeMap<Proc, Wait>,
     /// For any of many.
     any: Option<Wait>,
+    /// How many of them it has called since it was due.
+    called: usize,
     /// Whom of many it has called last.
     last: Option<Proc>,
 }
 
 impl Waits {
     pub const fn new() -> Waits {
-        Waits { each: BTreeMap::new(), any: None, last: None }
+        Waits { each: BTreeMap::new(), any: None, called: 0, last: None }
     }
 
     /// It is seen `now` that this process waits for `few`, and for any of `many`. Returns those that are to be called: all of the few that it
-    /// has waited for as long as `silence`, and again after as long; of the many some others each time, until all had their turn.
+    /// has waited for as long as `silence`, and again after as long; of the many, from then on, some others each time, until all had their turn.
     pub fn see(
         &mut self, now: Instant, silence: Duration, few: impl IntoIterator<Item = Proc>, many: Vec<Proc>,
     ) -> Vec<Proc> {
@@ -66,24 +68,35 @@ impl Waits {
         called
     }
 
-    /// The next of many, if it is time.
+    /// The next of many, if it is time: evenly until all had their turn.
     fn next_of(&mut self, now: Instant, silence: Duration, mut many: Vec<Proc>) -> Vec<Proc> {
         if many.is_empty() {
             self.any.take_if(|wait| wait.is_over(now, silence));
             return many;
         }
-        let wait = self.any.get_or_insert_with(|| Wait::new(now));
-        wait.seen = now;
-        if !wait.is_due(now, silence) {
-            return Vec::new();
-        }
         many.sort_unstable();
         many.dedup();
+        let called = &mut self.called;
+        let wait = self.any.get_or_insert_with(|| {
+            *called = 0;
+            Wait::new(now)
+        });
+        wait.seen = now;
+        let Some(late) = (now - wait.since).checked_sub(silence) else { return Vec::new() };
+        let share = late.as_nanos() * many.len() as u128 / (silence * QUARTERS / 4).as_nanos();
+        let until = many.len().min(share as usize + 1);
+        let next = until.saturating_sub(self.called);
+        if until == many.len() {
+            *wait = Wait::new(now);
+            self.called = 0;
+        } else {
+            self.called += next;
+        }
         // Those behind the last one first.
         let behind = self.last.map_or(0, |last| many.partition_point(|&peer| peer <= last));
         many.rotate_left(behind);
-        many.truncate(AT_A_TIME);
-        self.last = many.last().copied();
+        many.truncate(next);
+        self.last = many.last().copied().or(self.last);
         many
     }
 }
@@ -109,33 +122,72 @@ mod tests {
         assert_eq!(called, [(32, vec![3, 5]), (64, vec![3, 5])]);
     }
 
+    /// Those of a round that begins behind `last`: when each was called, if the round has begun after so many seconds.
+    fn round(many: u64, begun: u64, last: Proc) -> Vec<(u64, Proc)> {
+        // The first at once, and the others at the first look that is late enough.
+        let second = |place: u64| begun + (24 * place).div_ceil(many);
+        (0..many).map(|place| (second(place), (u64::from(last) + 1 + place) as Proc % many as Proc)).collect()
+    }
+
+    fn flat(called: Vec<(u64, Vec<Proc>)>) -> Vec<(u64, Proc)> {
+        called.into_iter().flat_map(|(second, peers)| peers.into_iter().map(move |peer| (second, peer))).collect()
+    }
+
     #[test]
-    fn all_of_many_have_their_turn() {
-        let many: Vec<Proc> = (0..40).rev().chain(10..20).collect();
-        let called = wait(&mut Waits::new(), Instant::now(), 130, &[], &many);
-        let turn = |from: Proc, to: Proc| (from..to).collect::<Vec<_>>();
-        let around = [turn(32, 40), turn(0, 8)].concat();
-        assert_eq!(called, [(32, turn(0, 16)), (64, turn(16, 32)), (96, around), (128, turn(8, 24))]);
+    fn all_of_many_have_their_turn_before_their_messages_are_given_up() {
+        for number in [3, 40, 1000] {
+            let many: Vec<Proc> = (0..number).rev().chain(1..2).collect();
+            let called = flat(wait(&mut Waits::new(), Instant::now(), 2 * SILENCE.as_secs(), &[], &many));
+            assert_eq!(called, round(number.into(), 32, number - 1));
+            assert!(called.iter().all(|&(second, _)| second < 2 * SILENCE.as_secs()));
+        }
+    }
+
+    #[test]
+    fn many_are_called_again_after_as_long() {
+        let many: Vec<Proc> = (0..40).collect();
+        let called = flat(wait(&mut Waits::new(), Instant::now(), 32 + 24 + 32 + 25, &[], &many));
+        let first = round(40, 32, 39);
+        let end = first.last().unwrap().0;
+        assert_eq!(called, [first, round(40, end + 32, 39)].concat());
+    }
+
+    #[test]
+    fn who_looks_late_calls_all_that_are_due() {
+        let (mut waits, start, many) = (Waits::new(), Instant::now(), (0..40).collect::<Vec<Proc>>());
+        assert!(waits.see(start, SILENCE, [], many.clone()).is_empty());
+        assert_eq!(waits.see(start + SILENCE, SILENCE, [], many.clone()), [0]);
+        let half = SILENCE * QUARTERS / 8;
+        assert_eq!(waits.see(start + SILENCE + half, SILENCE, [], many.clone()), (1..21).collect::<Vec<Proc>>());
+        assert_eq!(waits.see(start + 3 * SILENCE, SILENCE, [], many), (21..40).collect::<Vec<Proc>>());
+    }
+
+    #[test]
+    fn fewer_than_were_called_already_end_the_round() {
+        let (mut waits, start, many) = (Waits::new(), Instant::now(), (0..40).collect::<Vec<Proc>>());
+        waits.see(start, SILENCE, [], many.clone());
+        waits.see(start + SILENCE * 3 / 2, SILENCE, [], many.clone());
+        assert!(waits.see(start + SILENCE * 7 / 4, SILENCE, [], vec![1, 2, 3]).is_empty());
+        assert_eq!(waits.see(start + SILENCE * 11 / 4, SILENCE, [], many), [27]);
     }
 
     #[test]
     fn one_that_is_named_does_not_wait_for_its_turn() {
         let many: Vec<Proc> = (0..100).collect();
         let called = wait(&mut Waits::new(), Instant::now(), 33, &[99], &many);
-        assert_eq!(called, [(32, [vec![99], (0..16).collect()].concat())]);
+        assert_eq!(called, [(32, vec![99, 0])]);
     }
 
     #[test]
     fn a_new_wait_begins_anew_and_goes_on_with_the_next() {
-        let (mut waits, many, start) = (Waits::new(), (0..100).collect::<Vec<Proc>>(), Instant::now());
-        assert_eq!(wait(&mut waits, start, 33, &[7], &many).len(), 1);
+        let (mut waits, many, start) = (Waits::new(), (0..96).collect::<Vec<Proc>>(), Instant::now());
+        assert_eq!(flat(wait(&mut waits, start, 34, &[], &many)), round(96, 32, 95)[..5]);
         // It waits for another one meanwhile.
-        assert!(wait(&mut waits, start + Duration::from_secs(33), 17, &[8], &[]).is_empty());
-        let later = start + Duration::from_secs(50);
-        let called = wait(&mut waits, later, 33, &[7], &many);
-        assert_eq!(called, [(32, [vec![7], (16..32).collect()].concat())]);
+        assert!(wait(&mut waits, start + Duration::from_secs(34), 17, &[8], &[]).is_empty());
+        let later = start + Duration::from_secs(51);
+        assert_eq!(flat(wait(&mut waits, later, 34, &[], &many)), round(96, 32, 4)[..5]);
         // A short pause is none.
-        let called = wait(&mut waits, later + Duration::from_secs(33 + 10), 32, &[], &many);
-        assert_eq!(called, [(21, (32..48).collect::<Vec<Proc>>())]);
+        let called = waits.see(later + Duration::from_secs(33 + 10), SILENCE, [], many);
+        assert_eq!(called, (10..50).collect::<Vec<Proc>>());
     }
 }

@@ -20,8 +20,8 @@ pub enum Freeing {
     Never,
 }
 
-/// MPI_ERR_REQUEST where MPI_Request_free may not take the request now, which `handle` names. Where the program is checked, it is told of
-/// messages whose end it cannot learn any more.
+/// MPI_ERR_REQUEST where MPI_Request_free may not take the request now, which `handle` names. Where the program is checked, a note tells of
+/// messages whose end it cannot learn any more: that is no mistake by MPI 5.0 section 3.7.3, which advises against it.
 pub fn check(request: &Request, handle: usize) -> Result<()> {
     let round = match request {
         Request::Persistent(persistent) => persistent.active.borrow().clone(),
@@ -54,9 +54,9 @@ pub fn check(request: &Request, handle: usize) -> Result<()> {
         && !work.about.cancelled.get()
         && tern_settings::CHECK.get()
     {
-        tern_settings::warn!(
-            "MPI_Request_free: the request{of} is of a {message} that is active: the program cannot learn any more when it may use \
-             the buffer; wait for it in place of that"
+        tern_settings::note!(
+            "MPI_Request_free: the request{of} is of a {message} that is active, which is permitted, but strongly discouraged (section \
+             3.7.3): the program cannot learn any more when it may use the buffer; wait for it in place of that"
         );
     }
     Ok(())
