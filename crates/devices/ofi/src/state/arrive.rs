@@ -70,8 +70,7 @@ impl State {
         // What was injected has gone before it.
         it.short = if it.injected { it.short } else { 0 };
         if error != 0 {
-            let why = self.why(error);
-            self.lose(peer, &why);
+            self.lose_by(peer, error);
         }
         self.news = true;
     }

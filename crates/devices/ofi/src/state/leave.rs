@@ -103,8 +103,7 @@ impl State {
             }
             Posted::Busy => false,
             Posted::Failed(error) => {
-                let why = self.why(error);
-                self.lose(peer, &why);
+                self.lose_by(peer, error);
                 false
             }
         }
@@ -142,8 +141,7 @@ impl State {
                 Posted::Done => _ = self.peers[peer as usize].outbox.pop_front(),
                 Posted::Busy => return self.gives_up(peer),
                 Posted::Failed(error) => {
-                    let why = self.why(error);
-                    self.lose(peer, &why);
+                    self.lose_by(peer, error);
                     return true;
                 }
             }
@@ -172,11 +170,11 @@ impl State {
         true
     }
 
-    /// Finds out whether a peer can be reached from which nothing has come: it is rung, and is lost if it takes that no more than
+    /// Finds out whether a peer can be reached that this process waits for: it is rung, and is lost if it takes that no more than
     /// anything else.
     pub fn reach(&mut self, peer: u32) {
         let it = &self.peers[peer as usize];
-        if it.came == 0 && it.outbox.is_empty() && it.posted == 0 && !it.farewell {
+        if it.outbox.is_empty() && it.posted == 0 && !it.farewell {
             self.close_off(peer, Kind::Bell);
         }
     }
@@ -303,8 +301,7 @@ impl State {
                 self.peers[peer as usize].told = told;
             }
             if let Posted::Failed(error) = posted {
-                let why = self.why(error);
-                self.lose(peer, &why);
+                self.lose_by(peer, error);
             }
             self.peers[peer as usize].injected |= posted == Posted::Done;
             return posted != Posted::Busy;
