@@ -315,11 +315,9 @@ impl Channel for Ofi {
         while self.shared.call().is_calling() {
             self.work_until(NAP, State::has_left);
         }
-        let mut state = self.shared.call();
-        if !state.has_left() {
-            state.give_up_rest(self.settle);
+        if !self.shared.call().has_left() {
+            self.shared.give_up_rest(self.settle);
         }
-        drop(state);
         self.wait_for_machines();
     }
 

@@ -85,6 +85,12 @@ impl Shared {
         }
     }
 
+    /// Gives up what has not left in `time`, at the end.
+    pub fn give_up_rest(&self, time: Duration) {
+        let found = self.ways.as_ref().map(Ways::look);
+        self.call().give_up_rest(time, found.as_deref());
+    }
+
     /// Wakes the process.
     pub fn ring(&self) {
         // Release: pairs with the acquire of who sleeps.

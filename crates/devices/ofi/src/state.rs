@@ -274,14 +274,19 @@ impl State {
         }
         let undeliverable =
             is_left || !it.farewell && it.sent != it.acknowledged && (!it.outbox.is_empty() || !it.is_reached);
-        for buffer in std::mem::take(&mut it.outbox) {
-            self.sends.give(buffer);
-        }
-        self.queued.retain(|queued| *queued != peer);
+        self.drop_outbox(peer);
         self.owed.retain(|owed| *owed != peer);
         self.fail_accesses(peer);
         self.losses.push(Loss { peer, why: why.to_owned(), undeliverable });
         self.news = true;
+    }
+
+    /// What waits for a peer does not go.
+    fn drop_outbox(&mut self, peer: u32) {
+        for buffer in std::mem::take(&mut self.peers[peer as usize].outbox) {
+            self.sends.give(buffer);
+        }
+        self.queued.retain(|queued| *queued != peer);
     }
 }
 

@@ -125,6 +125,8 @@ impl State {
                 it.farewell = true;
                 it.owes.goodbye = true;
                 self.owed.push(head.from);
+                // It takes nothing more.
+                self.drop_outbox(head.from);
             }
             Kind::Goodbye => it.goodbye = true,
             Kind::Lost => self.lost_by(head.from),

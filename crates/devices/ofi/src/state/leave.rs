@@ -3,6 +3,7 @@
 use super::{INJECT, State, WINDOW};
 use crate::fabric::Posted;
 use crate::packet::{HEAD, Head, Kind};
+use crate::ways::Way;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
@@ -213,12 +214,16 @@ impl State {
         self.peers.iter().any(|it| !it.lost && !it.is_reached && it.refused.is_some())
     }
 
-    /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost.
-    pub fn give_up_rest(&mut self, time: Duration) {
+    /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost, but for those that
+    /// have ended before. `ways`: what the kernel knows of the way to each.
+    pub fn give_up_rest(&mut self, time: Duration, ways: Option<&[Option<Way>]>) {
         for peer in 0..self.world() {
             let (begun, ended, _) = self.accesses_to(peer);
             let (waiting, transfers) = (self.waiting(peer), (begun - ended) as usize);
-            if self.peers[peer as usize].lost || waiting + transfers == 0 {
+            let it = &self.peers[peer as usize];
+            // Its farewell may be lost with the connection. A way that is cut still has one.
+            let has_ended = it.farewell || it.is_heard && ways.is_some_and(|ways| ways[peer as usize].is_none());
+            if it.lost || has_ended || waiting + transfers == 0 {
                 continue;
             }
             let (what, provider) = (packets(waiting + transfers), self.fabric.offer.provider());

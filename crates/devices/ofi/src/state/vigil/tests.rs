@@ -77,6 +77,23 @@ fn a_way_from_a_machine_tells_nothing_of_who_has_never_been_met() {
 }
 
 #[test]
+fn what_waits_for_who_has_ended_is_not_missing() {
+    let Some(all) = three() else { return };
+    let give_up = |way| {
+        let mut state = all[0].shared.call();
+        // As if it was not known that they have left.
+        state.peers[1].short = 2;
+        state.give_up_rest(SILENCE, Some(&[None, way, None]));
+        state.take_losses().iter().map(|loss| (loss.peer, loss.undeliverable)).collect::<Vec<_>>()
+    };
+    assert_eq!(give_up(None), [], "no connection stands");
+    all[0].shared.call().peers[1].farewell = true;
+    assert_eq!(give_up(Some(LEFT)), []);
+    all[0].shared.call().peers[1].farewell = false;
+    assert_eq!(give_up(Some(LEFT)), [(1, true)]);
+}
+
+#[test]
 fn an_error_of_the_provider_may_name_the_way() {
     let Some(all) = three() else { return };
     for (error, undeliverable) in [(libc::ECONNRESET, false), (libc::EHOSTUNREACH, true), (-libc::ETIMEDOUT, true)] {
