@@ -1,15 +1,15 @@
 #!/bin/sh
 # A way between two hosts that is cut when messages have gone over it: a sender whose send has succeeded is told, and so is a receiver that only
-# waits, over TCP and libfabric. A process that is stopped is there all the same, and so is one that ends. The hosts are network namespaces of this
+# waits, over TCP, RDMA and libfabric. A process that is stopped is there all the same, and so is one that ends. The hosts are network namespaces of this
 # machine; skipped, aloud, where those or nft cannot be had.
 # Usage: tests/cut-test.sh PREFIX [WAY...]
-#   WAY: tcp, and providers of libfabric [tcp tcp;ofi_rxm sockets]
+#   WAY: tcp, software for RDMA by the software HCA, and providers of libfabric [tcp software tcp;ofi_rxm sockets]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [WAY...]"}" && pwd)
 shift
-[ $# -gt 0 ] || set -- tcp "tcp;ofi_rxm" sockets
+[ $# -gt 0 ] || set -- tcp software "tcp;ofi_rxm" sockets
 name=ternx$$
 net=10.$((200 + $$ % 50)).$(($$ / 50 % 250))
 if ! command -v nft > /dev/null; then
@@ -88,6 +88,8 @@ for way in "$@"; do
     network=$way provider=auto name_of=$way
     lost="$given_up: it has given no sign .*for 2 s (TERN_PEER_TIMEOUT)"
     case $way in
+        # It stands for a card, which gives up by itself. Between hosts its wire is TCP.
+        software) lost="$given_up: the connection to it is broken: .*: its machine gives no sign" ;;
         "tcp;ofi_rxm" | sockets)
             network=ofi provider=$way name_of="libfabric's $way"
             if ! "$prefix/bin/tern-info" networks | grep -q "^provider *$way on "; then
