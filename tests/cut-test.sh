@@ -1,12 +1,15 @@
 #!/bin/sh
 # A way between two hosts that is cut when messages have gone over it: a sender whose send has succeeded is told, and so is a receiver that only
-# waits, over TCP. A process that is stopped is there all the same. The hosts are network namespaces of this machine; skipped,
-# aloud, where those or nft cannot be had.
-# Usage: tests/cut-test.sh PREFIX
+# waits, over TCP, RDMA and libfabric. A process that is stopped is there all the same, and so is one that ends. The hosts are network namespaces of this
+# machine; skipped, aloud, where those or nft cannot be had.
+# Usage: tests/cut-test.sh PREFIX [WAY...]
+#   WAY: tcp, software for RDMA by the software HCA, and providers of libfabric [tcp software tcp;ofi_rxm sockets]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
+prefix=$(cd "${1:?"usage: $0 PREFIX [WAY...]"}" && pwd)
+shift
+[ $# -gt 0 ] || set -- tcp software "tcp;ofi_rxm" sockets
 name=ternx$$
 net=10.$((200 + $$ % 50)).$(($$ / 50 % 250))
 if ! command -v nft > /dev/null; then
@@ -28,13 +31,19 @@ rules="nft 'add table inet f
 # start PROGRAM ARGUMENTS...: runs it on the three hosts over $network.
 start() {
     ip netns exec "${name}b" nft "flush ruleset"
-    on --hosts "$hosts" -n 3 -x "TERN_NETWORK=$network" -x TERN_PEER_TIMEOUT=2s -x "CUT=$rules" "$@"
+    on --hosts "$hosts" -n 3 -x "TERN_NETWORK=$network" -x "TERN_OFI_PROVIDER=$provider" -x TERN_PEER_TIMEOUT=2s -x "CUT=$rules" "$@"
 }
 # program HOW CALLER
 program() {
     rm -rf "$work/folder"
     mkdir "$work/folder"
     start "$work/cut" "$1" "$2" "$work/folder"
+}
+# ends TIMES: jobs in which nothing is cut.
+ends() {
+    for time in $(seq "$1"); do
+        for caller in 1 2; do program end $caller || return; done
+    done
 }
 # MPI_Finalize fails too at a rank that was told nothing before: by which rank that is, the exit code is 0 or 9.
 returned() {
@@ -49,8 +58,8 @@ said() {
     done
 }
 
-lost="rank 1 had sent messages to rank 2 of MPI_COMM_WORLD.*will never arrive: it has given no sign .*for 2 s (TERN_PEER_TIMEOUT)"
 ways() {
+    check "over $1: jobs in which nothing is cut end well" 0 '' ends 5
     for caller in 1 2; do
         over="over $1, rank $caller has called"
         check "$over: the sender is told, and the job ends" 58 "$lost" program send $caller
@@ -64,8 +73,9 @@ ways() {
     check "over $1: the last MPI_Session_finalize fails" 9 '^rank 1: MPI_Session_finalize: aborted$' start "$work/session" return
     said "$lost" '^rank 2: aborted$'
     check "over $1: likewise, by the handler of the session" 9 '^handler: class 1, the session is there$' start "$work/session" handler
-    check "over $1: the handler of the communicator ends the job" 58 'The job ends with code 58 (MPI_ERR_PROC_ABORTED)' \
-        start "$work/session" fatal
+    # Either side may be the first to be told.
+    check "over $1: the handler of the communicator ends the job" 58 '[Tt]he job ends' start "$work/session" fatal
+    said MPI_ERR_PROC_ABORTED
 }
 
 if ! ip netns exec "${name}b" nft "flush ruleset" 2> "$work/why"; then
@@ -73,6 +83,21 @@ if ! ip netns exec "${name}b" nft "flush ruleset" 2> "$work/why"; then
     sums
     exit
 fi
-network=tcp
-ways TCP
+given_up='rank 1 had sent messages to rank 2 of MPI_COMM_WORLD.*will never arrive'
+for way in "$@"; do
+    network=$way provider=auto name_of=$way
+    lost="$given_up: it has given no sign .*for 2 s (TERN_PEER_TIMEOUT)"
+    case $way in
+        # It stands for a card, which gives up by itself. Between hosts its wire is TCP.
+        software) lost="$given_up: the connection to it is broken: .*: its machine gives no sign" ;;
+        "tcp;ofi_rxm" | sockets)
+            network=ofi provider=$way name_of="libfabric's $way"
+            if ! "$prefix/bin/tern-info" networks | grep -q "^provider *$way on "; then
+                skip "$name_of" "it is not there"
+                continue
+            fi
+            ;;
+    esac
+    ways "$name_of"
+done
 sums

@@ -3,6 +3,7 @@
 //   send: rank 1 sends to rank 2 all the same, and waits for rank 0. Rank 2 is in no call. Errors end the job.
 //   return: likewise, and errors are returned. Rank 2 waits for the message.
 //   wait: rank 2 waits for rank 1, which sends nothing and is in no call. Errors are returned.
+//   end: nothing is cut, and all end.
 //   stop: nothing is cut. Rank 2 is stopped for 7 s, while rank 1 sends to it and waits for it.
 // CALLER sends the first message of the two, and so makes the connection. In FOLDER ranks tell each other what they have got to, beside MPI.
 #include <mpi.h>
@@ -91,6 +92,8 @@ int main(int argc, char **argv)
     if (rank) meet(rank, atoi(argv[2]));
     if (!strcmp(how, "stop")) {
         stopped(rank);
+    } else if (!strcmp(how, "end")) {
+        printf("rank %d: ends\n", rank);
     } else if (rank == 1) {
         cut();
         if (!strcmp(how, "wait")) {

@@ -6,6 +6,7 @@
 
 mod cgroup;
 pub mod clock;
+mod connection;
 mod interfaces;
 mod kernel;
 mod locality;
@@ -21,6 +22,7 @@ pub mod topology;
 use std::sync::OnceLock;
 
 pub use cgroup::Limits;
+pub use connection::{Connection, unacknowledged};
 pub use interfaces::{Interface, interfaces, network};
 pub use kernel::{end_process, keep_alive, random};
 pub use locality::Locality;

@@ -8,7 +8,8 @@ use crate::library::Library;
 use crate::packet::Token;
 use crate::provider;
 use crate::service::{self, Shared, timespec};
-use crate::state::{Loss, State};
+use crate::state::{Loss, Rest, State};
+use crate::ways::Ways;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,6 +24,8 @@ use tern_threads::{Thread, without_signals};
 
 /// How long a process that ends waits until what it sent has left, where peers may be silent for a shorter time.
 const SETTLE: Duration = Duration::from_secs(5);
+/// The longest time between two looks whether it has come.
+const LONG_NAP: Duration = Duration::from_millis(50);
 /// How long it waits for its peers' answers.
 const ANSWERS: Duration = Duration::from_secs(2);
 /// Sleep of a process whose provider has no descriptor.
@@ -83,7 +86,7 @@ impl Endpoint {
             )));
         }
         let tokens = all.iter().map(|address| address.token).collect();
-        let names = all.into_iter().map(|address| address.name).collect();
+        let names: Vec<_> = all.into_iter().map(|address| address.name).collect();
         let offer = &self.fabric.offer;
         let longest = offer.endpoint().max_msg_size.saturating_sub(crate::packet::HEAD);
         let packet =
@@ -103,9 +106,11 @@ impl Endpoint {
             look: LOOK,
             write_back: false,
         };
+        let silence = self.settings.silence;
+        let ways = Ways::new(&self.address.provider, &self.address.name, &names, silence);
         let state = without_signals(|| State::new(self.me, self.fabric, &self.settings, packet, tokens, names))?;
         let (accesses, atomics) = (state.registered.is_some(), state.fabric.has_atomics());
-        let shared = Arc::new(Shared::new(state)?);
+        let shared = Arc::new(Shared::new(state, ways, silence)?);
         let ready = ready(&shared)?;
         let its = shared.clone();
         let thread = Thread::start("tern-ofi", 256 << 10, move || service::run(&its))?;
@@ -118,7 +123,7 @@ impl Endpoint {
             shared,
             thread: Some(thread),
             ready,
-            settle: self.settings.silence.max(SETTLE),
+            settle: silence.max(SETTLE),
         })
     }
 }
@@ -170,6 +175,20 @@ impl Ofi {
             }
             drop(state);
             std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// Waits until the machines of the peers have what has left: a few seconds at most for one that has no room, and for one that gives no
+    /// sign until it is lost.
+    fn wait_for_machines(&self) {
+        let (until, mut nap) = (Instant::now() + SETTLE, NAP);
+        loop {
+            match self.shared.look() {
+                Rest::Nothing => return,
+                Rest::OnItsWay if Instant::now() >= until => return,
+                _ => std::thread::sleep(nap),
+            }
+            nap = (2 * nap).min(LONG_NAP);
         }
     }
 }
@@ -296,10 +315,10 @@ impl Channel for Ofi {
         while self.shared.call().is_calling() {
             self.work_until(NAP, State::has_left);
         }
-        let mut state = self.shared.call();
-        if !state.has_left() {
-            state.give_up_rest(self.settle);
+        if !self.shared.call().has_left() {
+            self.shared.give_up_rest(self.settle);
         }
+        self.wait_for_machines();
     }
 
     fn reach(&self, peer: u32) {

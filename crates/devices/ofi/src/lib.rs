@@ -17,6 +17,7 @@
 //! | `memory` | the program's memory that is registered |
 //! | `accesses` | accesses to memory of others, and their order |
 //! | `state` | peers, flow control, what is under way |
+//! | `ways` | what the kernel knows of the ways to peers |
 //! | `service` | the thread that works while the program computes |
 //! | `device` | the contract of devices |
 //! | `direct` | long messages by accesses to memory |
@@ -38,6 +39,7 @@ mod provider;
 mod remote;
 mod service;
 mod state;
+mod ways;
 
 use std::time::Duration;
 

@@ -4,12 +4,13 @@
 //! network is emulated by processors, peers' accesses to memory are served. While the program calls the library by
 //! itself, the thread only naps.
 
-use crate::state::State;
+use crate::state::{Rest, State};
+use crate::ways::Ways;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the program may be silent before the thread works in its place: at first, and at most, if the program was
 /// found to work by itself again and again.
@@ -17,10 +18,16 @@ const NAP: Duration = Duration::from_millis(1);
 const LONG_NAP: Duration = Duration::from_millis(16);
 /// The longest wait for a descriptor, which may not tell of everything.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often it is looked whether peers are there, in the time for which one may give no sign.
+const LOOKS: u32 = 6;
 
 /// What the process and its thread share.
 pub struct Shared {
     state: Mutex<State>,
+    /// Where to look for the ways to peers, if the kernel knows them.
+    ways: Option<Ways>,
+    /// How often that is looked at.
+    looks: Duration,
     /// Calls of the program.
     pub calls: AtomicU64,
     pub sleepers: AtomicU32,
@@ -34,10 +41,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn new(state: State) -> std::io::Result<Shared> {
+    /// `silence`: how long a peer may give no sign.
+    pub fn new(state: State, ways: Option<Ways>, silence: Duration) -> std::io::Result<Shared> {
         let eventfd = || rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         Ok(Shared {
             state: Mutex::new(state),
+            ways,
+            looks: silence / LOOKS,
             calls: AtomicU64::new(0),
             sleepers: AtomicU32::new(0),
             bell: eventfd()?,
@@ -57,6 +67,28 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         // A panic under the lock is one of this crate, which ends the program's call; what is left is what was.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Loses peers to which no way stands any more. Returns what is on its way to others, as far as that is known.
+    pub fn look(&self) -> Rest {
+        match &self.ways {
+            Some(ways) => {
+                // The kernel is asked without the lock.
+                let found = ways.look();
+                self.lock().look(&found)
+            }
+            // A provider knows by itself whether a packet has come that it tells the end of.
+            None => {
+                self.lock().mark();
+                Rest::Nothing
+            }
+        }
+    }
+
+    /// Gives up what has not left in `time`, at the end.
+    pub fn give_up_rest(&self, time: Duration) {
+        let found = self.ways.as_ref().map(Ways::look);
+        self.call().give_up_rest(time, found.as_deref());
     }
 
     /// Wakes the process.
@@ -81,10 +113,15 @@ impl Shared {
 /// What the thread does, until it is stopped.
 pub fn run(shared: &Arc<Shared>) {
     let mut nap = NAP;
+    let mut next_look = Instant::now() + shared.looks;
     while !shared.is_over() {
         let before = shared.calls.load(Ordering::Relaxed);
         wait(shared);
         rest(shared, nap);
+        if Instant::now() >= next_look {
+            shared.look();
+            next_look = Instant::now() + shared.looks;
+        }
         if shared.calls.load(Ordering::Relaxed) != before {
             nap = (2 * nap).min(LONG_NAP);
             continue;

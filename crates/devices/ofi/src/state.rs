@@ -7,6 +7,7 @@
 mod access;
 mod arrive;
 mod leave;
+mod vigil;
 
 use crate::Settings;
 use crate::accesses::{Accesses, End};
@@ -20,6 +21,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::Result;
 use std::time::{Duration, Instant};
 use tern_device::Header;
+
+pub use vigil::Rest;
 
 /// Packets to one peer that it has not told to have taken.
 pub const WINDOW: u32 = 64;
@@ -137,7 +140,8 @@ pub struct State {
     keeps_order: bool,
     /// Own memory has to be registered before a request names it.
     registers: bool,
-    /// How long a peer that was never heard may refuse.
+    /// How long a peer may give no sign, and how long one that was never heard may refuse.
+    silence: Duration,
     patience: Duration,
     keys: Keys,
     accesses: Accesses,
@@ -200,6 +204,7 @@ impl State {
             packet,
             keeps_order,
             registers,
+            silence: settings.silence,
             patience: (2 * settings.silence).clamp(PATIENCE[0], PATIENCE[1]),
             keys,
             accesses,
@@ -269,14 +274,19 @@ impl State {
         }
         let undeliverable =
             is_left || !it.farewell && it.sent != it.acknowledged && (!it.outbox.is_empty() || !it.is_reached);
-        for buffer in std::mem::take(&mut it.outbox) {
-            self.sends.give(buffer);
-        }
-        self.queued.retain(|queued| *queued != peer);
+        self.drop_outbox(peer);
         self.owed.retain(|owed| *owed != peer);
         self.fail_accesses(peer);
         self.losses.push(Loss { peer, why: why.to_owned(), undeliverable });
         self.news = true;
+    }
+
+    /// What waits for a peer does not go.
+    fn drop_outbox(&mut self, peer: u32) {
+        for buffer in std::mem::take(&mut self.peers[peer as usize].outbox) {
+            self.sends.give(buffer);
+        }
+        self.queued.retain(|queued| *queued != peer);
     }
 }
 

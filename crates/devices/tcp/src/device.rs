@@ -276,7 +276,7 @@ impl Tcp {
         self.standing().iter().all(|connection| {
             let socket = connection.descriptor();
             let empty = connection.flush().map(|flushed| flushed.empty);
-            let settled = |socket: BorrowedFd<'_>| unacknowledged(socket) == 0 || is_broken(socket);
+            let settled = |socket: BorrowedFd<'_>| tern_node::unacknowledged(socket) == 0 || is_broken(socket);
             let further = connection.outlet.further();
             let rest = || further.iter().all(|(socket, _)| settled(socket.as_fd()));
             empty.is_err() || empty == Ok(true) && settled(socket) && rest()
@@ -462,14 +462,6 @@ impl Drop for Tcp {
             let _ = rustix::net::shutdown(connection.descriptor(), Shutdown::Write);
         }
     }
-}
-
-/// Bytes that the peer's machine has not acknowledged.
-fn unacknowledged(socket: BorrowedFd<'_>) -> usize {
-    let mut bytes: libc::c_int = 0;
-    // SAFETY: SIOCOUTQ writes an int.
-    let done = unsafe { libc::ioctl(std::os::fd::AsRawFd::as_raw_fd(&socket), libc::TIOCOUTQ, &raw mut bytes) };
-    if done == 0 { bytes as usize } else { 0 }
 }
 
 /// Whether the connection was reset: what was not acknowledged then never will be.

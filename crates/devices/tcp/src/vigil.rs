@@ -8,11 +8,12 @@
 
 use crate::fault::Fault;
 use crate::outlet::Outlet;
-use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use tern_node::Connection;
 
 /// The open connections.
 pub struct Vigil {
@@ -57,97 +58,21 @@ impl Vigil {
 
 /// Why a connection is to be ended.
 fn look_at(outlet: &Outlet, silence: Duration) -> Option<Fault> {
-    if state(&outlet.socket).is_ok_and(|state| is_silent(&state, silence)) {
+    if Connection::of(&outlet.socket).is_ok_and(|state| state.is_silent(silence)) {
         return Some(Fault { errno: Errno::TIMEDOUT, to: None });
     }
     outlet.further().into_iter().find_map(|(socket, to)| {
-        let state = state(&socket).ok()?;
-        let errno = match is_silent(&state, silence) {
+        let state = Connection::of(&*socket).ok()?;
+        let errno = match state.is_silent(silence) {
             true => Errno::TIMEDOUT,
-            false if state.tcpi_state == TCP_CLOSE => {
-                sockopt::socket_error(&socket).ok()?.err().unwrap_or(Errno::CONNRESET)
-            }
+            false if state.is_closed() => sockopt::socket_error(&socket).ok()?.err().unwrap_or(Errno::CONNRESET),
             false => return None,
         };
         Some(Fault { errno, to: Some(to) })
     })
 }
 
-/// The state of a connection that has failed, to the kernel.
-const TCP_CLOSE: u8 = 7;
-
-fn state(socket: &OwnedFd) -> Result<libc::tcp_info, Errno> {
-    // SAFETY: a structure of numbers.
-    let mut state: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut len = size_of_val(&state) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes into it.
-    let result = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut state).cast(), &raw mut len)
-    };
-    if result == 0 {
-        Ok(state)
-    } else {
-        Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
-    }
-}
-
-/// Something waits for an acknowledgement, which the kernel has asked for again: bytes, or the question whether there is room. Bytes that this
-/// machine's own rules do not let out count as the latter.
-fn waits(state: &libc::tcp_info) -> bool {
-    state.tcpi_unacked > 0 && state.tcpi_retransmits > 0 || state.tcpi_probes > 0
-}
-
-/// The same, and none has come for so long.
-fn is_silent(state: &libc::tcp_info, silence: Duration) -> bool {
-    waits(state) && u128::from(state.tcpi_last_ack_recv) >= silence.as_millis()
-}
-
 /// Whether the kernel asks the peer's again. Either that one answers, or [`Vigil`] ends the connection.
 pub fn is_asked(socket: &OwnedFd) -> bool {
-    state(socket).is_ok_and(|state| waits(&state))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rustix::net::SendFlags;
-    use std::net::{TcpListener, TcpStream};
-
-    fn told(unacked: u32, retransmits: u8, probes: u8, age: u32) -> bool {
-        // SAFETY: a structure of numbers.
-        let mut state: libc::tcp_info = unsafe { std::mem::zeroed() };
-        (state.tcpi_unacked, state.tcpi_retransmits, state.tcpi_probes) = (unacked, retransmits, probes);
-        state.tcpi_last_ack_recv = age;
-        is_silent(&state, Duration::from_secs(5))
-    }
-
-    #[test]
-    fn only_a_peer_that_was_asked_can_be_silent() {
-        assert!(told(1, 3, 0, 5000), "bytes that were sent again");
-        assert!(told(0, 0, 2, 6000), "asked for room");
-        assert!(!told(1, 3, 0, 4999), "not long enough");
-        assert!(!told(0, 0, 0, 60_000), "nothing was asked");
-        assert!(!told(7, 0, 0, 60_000), "sent just now, after a long pause");
-    }
-
-    /// A receiver that computes has no room, and its kernel says so: however short the limit, it is not lost.
-    #[test]
-    fn a_peer_without_room_is_not_silent() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address");
-        let here = TcpStream::connect(address).expect("a connection");
-        let _there = listener.accept().expect("a connection");
-        let socket = OwnedFd::from(here);
-        let bytes = vec![0; 1 << 20];
-        // Until the socket takes no more, the kernel has asked for room twice, and has its answers. (`backoff` counts
-        // questions; `probes` those without an answer.)
-        loop {
-            let full = rustix::net::send(&socket, &bytes, SendFlags::DONTWAIT) == Err(Errno::AGAIN);
-            let state = state(&socket).expect("a TCP socket");
-            if full && state.tcpi_backoff > 1 && !is_silent(&state, Duration::ZERO) {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+    Connection::of(socket).is_ok_and(|state| state.is_asked())
 }

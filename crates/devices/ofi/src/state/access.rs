@@ -123,8 +123,7 @@ impl State {
                     full.push(peer);
                 }
                 Posted::Failed(error) => {
-                    let why = self.why(error);
-                    self.lose(peer, &why);
+                    self.lose_by(peer, error);
                     full.push(peer);
                 }
             }
@@ -216,8 +215,7 @@ impl State {
             self.end_access(at);
         }
         if error != 0 {
-            let why = self.why(error);
-            self.lose(peer, &why);
+            self.lose_by(peer, error);
         }
     }
 

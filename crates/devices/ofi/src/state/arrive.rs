@@ -70,8 +70,7 @@ impl State {
         // What was injected has gone before it.
         it.short = if it.injected { it.short } else { 0 };
         if error != 0 {
-            let why = self.why(error);
-            self.lose(peer, &why);
+            self.lose_by(peer, error);
         }
         self.news = true;
     }
@@ -126,6 +125,8 @@ impl State {
                 it.farewell = true;
                 it.owes.goodbye = true;
                 self.owed.push(head.from);
+                // It takes nothing more.
+                self.drop_outbox(head.from);
             }
             Kind::Goodbye => it.goodbye = true,
             Kind::Lost => self.lost_by(head.from),

@@ -3,6 +3,7 @@
 use super::{INJECT, State, WINDOW};
 use crate::fabric::Posted;
 use crate::packet::{HEAD, Head, Kind};
+use crate::ways::Way;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Header, Payload};
@@ -103,8 +104,7 @@ impl State {
             }
             Posted::Busy => false,
             Posted::Failed(error) => {
-                let why = self.why(error);
-                self.lose(peer, &why);
+                self.lose_by(peer, error);
                 false
             }
         }
@@ -142,8 +142,7 @@ impl State {
                 Posted::Done => _ = self.peers[peer as usize].outbox.pop_front(),
                 Posted::Busy => return self.gives_up(peer),
                 Posted::Failed(error) => {
-                    let why = self.why(error);
-                    self.lose(peer, &why);
+                    self.lose_by(peer, error);
                     return true;
                 }
             }
@@ -172,11 +171,11 @@ impl State {
         true
     }
 
-    /// Finds out whether a peer can be reached from which nothing has come: it is rung, and is lost if it takes that no more than
+    /// Finds out whether a peer can be reached that this process waits for: it is rung, and is lost if it takes that no more than
     /// anything else.
     pub fn reach(&mut self, peer: u32) {
         let it = &self.peers[peer as usize];
-        if it.came == 0 && it.outbox.is_empty() && it.posted == 0 && !it.farewell {
+        if it.outbox.is_empty() && it.posted == 0 && !it.farewell {
             self.close_off(peer, Kind::Bell);
         }
     }
@@ -215,12 +214,16 @@ impl State {
         self.peers.iter().any(|it| !it.lost && !it.is_reached && it.refused.is_some())
     }
 
-    /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost.
-    pub fn give_up_rest(&mut self, time: Duration) {
+    /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost, but for those that
+    /// have ended before. `ways`: what the kernel knows of the way to each.
+    pub fn give_up_rest(&mut self, time: Duration, ways: Option<&[Option<Way>]>) {
         for peer in 0..self.world() {
             let (begun, ended, _) = self.accesses_to(peer);
             let (waiting, transfers) = (self.waiting(peer), (begun - ended) as usize);
-            if self.peers[peer as usize].lost || waiting + transfers == 0 {
+            let it = &self.peers[peer as usize];
+            // Its farewell may be lost with the connection. A way that is cut still has one.
+            let has_ended = it.farewell || it.is_heard && ways.is_some_and(|ways| ways[peer as usize].is_none());
+            if it.lost || has_ended || waiting + transfers == 0 {
                 continue;
             }
             let (what, provider) = (packets(waiting + transfers), self.fabric.offer.provider());
@@ -303,8 +306,7 @@ impl State {
                 self.peers[peer as usize].told = told;
             }
             if let Posted::Failed(error) = posted {
-                let why = self.why(error);
-                self.lose(peer, &why);
+                self.lose_by(peer, error);
             }
             self.peers[peer as usize].injected |= posted == Posted::Done;
             return posted != Posted::Busy;

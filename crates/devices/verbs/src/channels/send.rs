@@ -10,7 +10,10 @@ use tern_counters as counters;
 use tern_device::{Header, Payload};
 use tern_hca::{Data, Error, Operation, Segment};
 
-/// How long the end of the device waits for what was sent to arrive.
+/// How long the end of the device waits for what was sent to arrive. A card that nobody answers says so after the time that was asked for
+/// ([`tern_hca::Connection`], 4 s), or up to four times that (InfiniBand Architecture Specification, volume 1, 9.7.6.1.3).
+const SETTLE: Duration = Duration::from_secs(20);
+/// How long it waits then for what others send.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// What became of a request of another part of the device.
@@ -384,9 +387,9 @@ impl Channels {
         }
     }
 
-    /// Waits until everything that was sent has arrived, a few seconds at most.
+    /// Waits until everything that was sent has arrived, or is known to be lost, which takes some seconds.
     pub(crate) fn settle_all(&self) {
-        let end = Instant::now() + FAREWELL;
+        let end = Instant::now() + SETTLE;
         let open = self.open.borrow().clone();
         for channel in open.iter().filter_map(|&peer| self.known(peer)) {
             let mut asked = false;

@@ -82,27 +82,44 @@ impl Pair {
         inner.readable = true;
         inner.writable = true;
         inner.attached = true;
-        inner.patience = NEVER;
         inner.outgoing.say(Frame { kind: Kind::Welcome, ..Frame::default() }, &[]);
         if !std::mem::replace(&mut inner.going_on, true) {
             engine.go_on(self.clone());
         }
     }
 
-    /// Something waits for a peer that has not been heard of.
+    /// Something waits for the peer: either it is to be heard of, or its machine acknowledges what goes there.
     pub fn start_patience(&self, inner: &mut Inner) {
-        if !inner.attached && inner.patience == NEVER {
-            let wait = inner.connection.timeout * (u32::from(inner.connection.retries) + 1);
-            inner.patience = now() + wait.as_nanos() as u64;
-            self.hca.engine().visit_at(inner.patience, self.number);
+        if inner.patience != NEVER || self.rings.get().is_some() {
+            return;
         }
+        let Connection { timeout, retries, .. } = inner.connection;
+        let wait = if inner.attached { timeout } else { timeout * (u32::from(retries) + 1) };
+        inner.patience = now() + wait.as_nanos() as u64;
+        self.hca.engine().visit_at(inner.patience, self.number);
     }
 
     pub fn look_at_patience(&self, inner: &mut Inner) {
-        if !inner.attached && inner.patience != NEVER && now() >= inner.patience {
-            inner.patience = NEVER;
-            self.lose(inner, "the peer did not answer");
+        if inner.patience == NEVER || now() < inner.patience {
+            return;
         }
+        inner.patience = NEVER;
+        if !inner.attached {
+            return self.lose(inner, "the peer did not answer");
+        }
+        if inner.window.is_empty() {
+            inner.unanswered = 0;
+            return;
+        }
+        // Whoever computes, or is stopped, executes nothing, but its machine gives a sign.
+        let is_asked = |socket| tern_node::Connection::of(socket).is_ok_and(|state| state.is_asked());
+        let stands = std::mem::replace(&mut inner.executed_then, inner.executed) != inner.executed;
+        let is_silent = !stands && inner.socket.as_ref().is_some_and(is_asked);
+        inner.unanswered = if is_silent { inner.unanswered + 1 } else { 0 };
+        if inner.unanswered > inner.connection.retries {
+            return self.lose(inner, "its machine gives no sign");
+        }
+        self.start_patience(inner);
     }
 
     /// Why there is a connection no more, when the peer has ended it.
@@ -153,9 +170,8 @@ impl Pair {
     }
 }
 
-/// What a connection is like.
+/// What a connection is like. The kernel has no limit for what is not acknowledged: its own would be one for a peer that is stopped, too.
 pub fn prepare(socket: &OwnedFd) {
     let _ = sockopt::set_tcp_nodelay(socket, true);
     let _ = tern_node::keep_alive(socket, SILENCE);
-    let _ = sockopt::set_tcp_user_timeout(socket, SILENCE.as_millis() as u32);
 }

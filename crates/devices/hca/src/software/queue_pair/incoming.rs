@@ -102,10 +102,7 @@ impl Pair {
 
     fn frame_begins(&self, inner: &mut Inner, frame: &Frame) -> Sink {
         match frame.kind {
-            Kind::Welcome => {
-                inner.attached = true;
-                inner.patience = NEVER;
-            }
+            Kind::Welcome => inner.attached = true,
             Kind::ReceiverNotReady => self.not_ready(inner, frame),
             Kind::Refused => self.refused(inner, frame),
             Kind::Answer if self.answer_begins(inner, frame) => return Sink::Answer,

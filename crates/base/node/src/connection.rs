@@ -1,0 +1,121 @@
+//! What the kernel knows of the other end of a TCP connection.
+//!
+//! A machine whose process computes acknowledges what comes for it; one that has lost its power, or the way to which is cut, does not. The kernel
+//! notices by itself only where nothing is under way (keepalive). Where bytes have not been acknowledged, it sends them again for a
+//! quarter of an hour.
+
+use rustix::fd::{AsFd, AsRawFd};
+use rustix::io::Errno;
+use std::time::Duration;
+
+/// States of the kernel's.
+const ESTABLISHED: u8 = 1;
+const CLOSE: u8 = 7;
+
+/// A TCP connection, as it was when the kernel was asked.
+pub struct Connection(libc::tcp_info);
+
+impl Connection {
+    /// Asks the kernel.
+    ///
+    /// Errors: it is no TCP socket.
+    pub fn of(socket: impl AsFd) -> Result<Connection, Errno> {
+        // SAFETY: a structure of numbers.
+        let mut state: libc::tcp_info = unsafe { std::mem::zeroed() };
+        let mut len = size_of_val(&state) as libc::socklen_t;
+        let socket = socket.as_fd().as_raw_fd();
+        // SAFETY: the kernel writes at most `len` bytes into it.
+        let result = unsafe {
+            libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, (&raw mut state).cast(), &raw mut len)
+        };
+        if result == 0 {
+            Ok(Connection(state))
+        } else {
+            Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO))
+        }
+    }
+
+    /// Both ends are connected.
+    pub fn is_open(&self) -> bool {
+        self.0.tcpi_state == ESTABLISHED
+    }
+
+    /// It has failed, to the kernel.
+    pub fn is_closed(&self) -> bool {
+        self.0.tcpi_state == CLOSE
+    }
+
+    /// Something waits for an acknowledgement, which the kernel has asked for again: bytes, or the question whether there is room. Bytes that this
+    /// machine's own rules do not let out count as the latter.
+    pub fn is_asked(&self) -> bool {
+        self.0.tcpi_unacked > 0 && self.0.tcpi_retransmits > 0 || self.0.tcpi_probes > 0
+    }
+
+    /// The same, and none has come for so long. The peer is gone, or the way to it, where the kernel asks often enough
+    /// ([`keep_alive`](crate::keep_alive)).
+    pub fn is_silent(&self, silence: Duration) -> bool {
+        self.is_asked() && u128::from(self.0.tcpi_last_ack_recv) >= silence.as_millis()
+    }
+}
+
+/// Bytes that were written to a TCP socket and that the machine of its peer has not acknowledged. None of another socket.
+pub fn unacknowledged(socket: impl AsFd) -> usize {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ writes an int.
+    let done = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if done == 0 { bytes as usize } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::SendFlags;
+    use std::net::{TcpListener, TcpStream};
+
+    fn told(unacked: u32, retransmits: u8, probes: u8, age: u32) -> bool {
+        // SAFETY: a structure of numbers.
+        let mut state: libc::tcp_info = unsafe { std::mem::zeroed() };
+        (state.tcpi_unacked, state.tcpi_retransmits, state.tcpi_probes) = (unacked, retransmits, probes);
+        state.tcpi_last_ack_recv = age;
+        Connection(state).is_silent(Duration::from_secs(5))
+    }
+
+    #[test]
+    fn only_a_peer_that_was_asked_can_be_silent() {
+        assert!(told(1, 3, 0, 5000), "bytes that were sent again");
+        assert!(told(0, 0, 2, 6000), "asked for room");
+        assert!(!told(1, 3, 0, 4999), "not long enough");
+        assert!(!told(0, 0, 0, 60_000), "nothing was asked");
+        assert!(!told(7, 0, 0, 60_000), "sent just now, after a long pause");
+    }
+
+    #[test]
+    fn connected_ends_are_open() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let here = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
+        let state = Connection::of(&here).expect("a TCP socket");
+        assert!(state.is_open() && !state.is_closed() && !state.is_asked());
+        assert!(Connection::of(std::io::stdin()).is_err());
+    }
+
+    /// A receiver that computes has no room, and its kernel says so: however short the limit, it is not lost.
+    #[test]
+    fn a_peer_without_room_is_not_silent() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let here = TcpStream::connect(address).expect("a connection");
+        let _there = listener.accept().expect("a connection");
+        let socket = here;
+        let bytes = vec![0; 1 << 20];
+        // Until the socket takes no more, the kernel has asked for room twice, and has its answers. (`backoff` counts
+        // questions; `probes` those without an answer.)
+        loop {
+            let full = rustix::net::send(&socket, &bytes, SendFlags::DONTWAIT) == Err(Errno::AGAIN);
+            let state = Connection::of(&socket).expect("a TCP socket");
+            if full && state.0.tcpi_backoff > 1 && !state.is_silent(Duration::ZERO) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
