@@ -5,7 +5,7 @@ use crate::rules;
 
 /// How a process reaches memory of a member of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub enum Means {
     /// It is its own, or mapped: by loads and stores.
     Mapped,
     /// By the kernel.
@@ -20,7 +20,7 @@ pub enum Reach {
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     /// How its memory is reached.
-    pub way: Reach,
+    pub way: Means,
     /// Elements of the origin were combined with those of the target.
     pub combines: bool,
     /// The owner of the memory has made it.
@@ -33,27 +33,27 @@ impl Access {
     /// The way.
     pub fn text(&self) -> &'static str {
         match self.way {
-            Reach::Mapped if self.guarded => "combined where it is mapped, by a kernel under the guard",
-            Reach::Mapped if self.combines => "combined where it is mapped",
-            Reach::Mapped => "loads and stores",
-            Reach::Kernel if self.by_owner => "the owner of the memory makes it",
-            Reach::Kernel => "the kernel copies",
-            Reach::Card => "the network card",
-            Reach::Messages => "messages to the owner of the memory",
+            Means::Mapped if self.guarded => "combined where it is mapped, by a kernel under the guard",
+            Means::Mapped if self.combines => "combined where it is mapped",
+            Means::Mapped => "loads and stores",
+            Means::Kernel if self.by_owner => "the owner of the memory makes it",
+            Means::Kernel => "the kernel copies",
+            Means::Card => "the network card",
+            Means::Messages => "messages to the owner of the memory",
         }
     }
 
     /// Why that is the way. `mechanism`: by which the device copies private memory.
     pub fn why(&self, mechanism: &'static str) -> Why {
         match self.way {
-            Reach::Mapped if self.guarded => Why::new("rows are quicker so", Maker::Rule(&rules::GUARD_MODE)),
-            Reach::Mapped => Why::new("the memory is mapped here", Maker::Nearest("mapped")),
-            Reach::Kernel if self.by_owner => {
+            Means::Mapped if self.guarded => Why::new("rows are quicker so", Maker::Rule(&rules::GUARD_MODE)),
+            Means::Mapped => Why::new("the memory is mapped here", Maker::Nearest("mapped")),
+            Means::Kernel if self.by_owner => {
                 Why::new("it is short, and its owner waits", Maker::Rule(&rules::ASK_OWNER))
             }
-            Reach::Kernel => Why::new("the memory is private", Maker::Nearest(mechanism)),
-            Reach::Card => Why::new("the card reaches the memory", Maker::Nearest("network card")),
-            Reach::Messages => Why::new("nothing else reaches the memory", Maker::Nearest("messages")),
+            Means::Kernel => Why::new("the memory is private", Maker::Nearest(mechanism)),
+            Means::Card => Why::new("the card reaches the memory", Maker::Nearest("network card")),
+            Means::Messages => Why::new("nothing else reaches the memory", Maker::Nearest("messages")),
         }
     }
 }
@@ -83,20 +83,20 @@ pub struct MemberFacts {
 
 /// How the memory of a member is reached. `map` maps what can be mapped of it, and says whether that went well. `copies` says whether
 /// the kernel copies between this process and the member. Each of them takes time, and is called where it matters only.
-pub fn way_to(facts: MemberFacts, map: impl FnOnce() -> bool, copies: impl FnOnce() -> bool) -> Reach {
+pub fn way_to(facts: MemberFacts, map: impl FnOnce() -> bool, copies: impl FnOnce() -> bool) -> Means {
     match facts.mappable {
-        _ if facts.near => Reach::Mapped,
-        _ if facts.card => Reach::Card,
+        _ if facts.near => Means::Mapped,
+        _ if facts.card => Means::Card,
         // The kernel reaches the rest, and all of it where nothing could be mapped.
         Mappable::Part => {
             map();
-            Reach::Kernel
+            Means::Kernel
         }
-        Mappable::All if map() => Reach::Mapped,
+        Mappable::All if map() => Means::Mapped,
         // Its owner has not exposed it to the kernel.
-        Mappable::All => Reach::Messages,
-        Mappable::Nothing if copies() => Reach::Kernel,
-        Mappable::Nothing => Reach::Messages,
+        Mappable::All => Means::Messages,
+        Mappable::Nothing if copies() => Means::Kernel,
+        Mappable::Nothing => Means::Messages,
     }
 }
 
@@ -128,10 +128,10 @@ mod tests {
 
     #[test]
     fn the_user_is_told_how_an_access_was_made() {
-        let plain = Access { way: Reach::Mapped, combines: false, by_owner: false, guarded: false };
+        let plain = Access { way: Means::Mapped, combines: false, by_owner: false, guarded: false };
         let told = |access: Access| format!("{}, since {}", access.text(), access.why("cma"));
         assert_eq!(told(plain), "loads and stores, since the memory is mapped here (nearest way: mapped)");
-        let private = Access { way: Reach::Kernel, ..plain };
+        let private = Access { way: Means::Kernel, ..plain };
         assert_eq!(told(private), "the kernel copies, since the memory is private (nearest way: cma)");
         assert!(told(Access { by_owner: true, ..private }).ends_with("(rule ask-owner)"));
         assert!(told(Access { guarded: true, combines: true, ..plain }).ends_with("(rule guard-mode)"));
@@ -141,15 +141,15 @@ mod tests {
     fn the_nearest_way_to_a_member_is_taken() {
         let facts = |near, card, mappable| MemberFacts { near, card, mappable };
         let never = || -> bool { unreachable!("it does not matter") };
-        assert_eq!(way_to(facts(true, true, Mappable::All), never, never), Reach::Mapped);
-        assert_eq!(way_to(facts(false, true, Mappable::All), never, never), Reach::Card);
-        assert_eq!(way_to(facts(false, false, Mappable::Nothing), never, || true), Reach::Kernel);
-        assert_eq!(way_to(facts(false, false, Mappable::Nothing), never, || false), Reach::Messages);
+        assert_eq!(way_to(facts(true, true, Mappable::All), never, never), Means::Mapped);
+        assert_eq!(way_to(facts(false, true, Mappable::All), never, never), Means::Card);
+        assert_eq!(way_to(facts(false, false, Mappable::Nothing), never, || true), Means::Kernel);
+        assert_eq!(way_to(facts(false, false, Mappable::Nothing), never, || false), Means::Messages);
         for (mappable, mapped, wanted) in [
-            (Mappable::All, true, Reach::Mapped),
-            (Mappable::All, false, Reach::Messages),
-            (Mappable::Part, true, Reach::Kernel),
-            (Mappable::Part, false, Reach::Kernel),
+            (Mappable::All, true, Means::Mapped),
+            (Mappable::All, false, Means::Messages),
+            (Mappable::Part, true, Means::Kernel),
+            (Mappable::Part, false, Means::Kernel),
         ] {
             assert_eq!(way_to(facts(false, false, mappable), || mapped, never), wanted, "{mappable:?}, {mapped}");
         }

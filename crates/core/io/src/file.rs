@@ -37,7 +37,7 @@ pub struct File {
     /// Whether byte-range locks have worked so far.
     pub(crate) locks: Cell<bool>,
     /// How it writes beside others.
-    pub(crate) habit: Cell<Habit>,
+    pub(crate) habit: Cell<Practice>,
     /// A buffer that was used and is kept for the next access.
     spare: RefCell<Vec<u8>>,
     /// What calls on it cost, so far as seen.
@@ -46,7 +46,7 @@ pub struct File {
 
 /// What others can rely on while a file is written: `write_plainly` and its like set it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Habit {
+pub(crate) enum Practice {
     /// A lock around each plain write, and no windows.
     #[default]
     Guarded,

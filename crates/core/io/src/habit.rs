@@ -8,7 +8,7 @@
 
 use rustix::io::Errno;
 
-use crate::file::{File, Habit, again};
+use crate::file::{File, Practice, again};
 use crate::lock::Sharing;
 
 /// The byte for those who write without locks.
@@ -20,15 +20,15 @@ impl File {
     /// From now on plain writes take no locks, and no windows are written back, if no other [`File`] does that now.
     pub fn write_plainly(&self) {
         self.write_guarded();
-        self.adopt(Habit::Plain, PLAIN, WINDOWS);
+        self.adopt(Practice::Plain, PLAIN, WINDOWS);
     }
 
     /// From now on plain writes take locks, where their [`crate::Hints`] say so. Windows may be written back.
     pub fn write_guarded(&self) {
-        let byte = match self.habit.replace(Habit::Guarded) {
-            Habit::Guarded => return,
-            Habit::Plain => PLAIN,
-            Habit::Windows => WINDOWS,
+        let byte = match self.habit.replace(Practice::Guarded) {
+            Practice::Guarded => return,
+            Practice::Plain => PLAIN,
+            Practice::Windows => WINDOWS,
         };
         // To give up a lock that one holds cannot fail.
         let _ = self.control(libc::F_OFD_SETLK, libc::F_UNLCK, byte..byte + 1);
@@ -36,19 +36,19 @@ impl File {
 
     /// True when plain writes need no lock.
     pub(crate) fn is_plain(&self) -> bool {
-        self.habit.get() == Habit::Plain
+        self.habit.get() == Practice::Plain
     }
 
     /// True when windows may be written back, under a lock.
     pub(crate) fn may_have_windows(&self) -> bool {
-        if self.habit.get() == Habit::Guarded {
-            self.adopt(Habit::Windows, WINDOWS, PLAIN);
+        if self.habit.get() == Practice::Guarded {
+            self.adopt(Practice::Windows, WINDOWS, PLAIN);
         }
-        self.habit.get() == Habit::Windows
+        self.habit.get() == Practice::Windows
     }
 
     /// Takes the lock on `own`, and keeps it if nobody has `other`.
-    fn adopt(&self, habit: Habit, own: u64, other: u64) {
+    fn adopt(&self, habit: Practice, own: u64, other: u64) {
         if !self.locks.get() || !self.readable() {
             return;
         }

@@ -6,7 +6,7 @@ use crate::elements::{Side, in_parts, runs, span};
 use crate::error::NotMade;
 use crate::keys::Key;
 use crate::messages::{Kind, PART, Question, RUNS};
-use crate::remote::Reach;
+use crate::remote::Means;
 use crate::request::ROOM;
 use crate::spot::{Instructions, Spot};
 use crate::window::Window;
@@ -53,7 +53,7 @@ impl Window {
         let near = within(&remote.near);
         let middle = |at: usize| at.clamp(low, high) - low;
         Ok(Spot {
-            way: if near { Reach::Mapped } else { remote.way.get() },
+            way: if near { Means::Mapped } else { remote.way.get() },
             instructions,
             middle: (middle(remote.near.start), middle(remote.near.end)),
             here: remote.here.wrapping_offset(start as isize),
@@ -92,18 +92,18 @@ impl Window {
                 None => self.is_attached_apart(rank, [(first, end.wrapping_sub(first))])?.then_some(None),
             };
             let Some(key) = key else { return self.locate_in_pieces(target, len) };
-            let way = if key.is_none() { Reach::Messages } else { Reach::Card };
+            let way = if key.is_none() { Means::Messages } else { Means::Card };
             return Ok(Spot { way, address, len, key, ..Spot::NOTHING });
         }
         let Some((piece, here)) = self.attached_piece(rank, first, end) else {
             return self.locate_in_pieces(target, len);
         };
         let way = match here.is_null() {
-            false => Reach::Mapped,
+            false => Means::Mapped,
             true if piece.place == 0 && self.kernel && self.direct().pair(self.peers.procs[rank as usize]).kernel => {
-                Reach::Kernel
+                Means::Kernel
             }
-            true => Reach::Messages,
+            true => Means::Messages,
         };
         let here = here.wrapping_offset(address.wrapping_sub(piece.start) as isize);
         let key = self.card.as_ref().and_then(|_| Key::of(piece.place));
@@ -133,12 +133,12 @@ impl Window {
         };
         let Some(placed) = placed else { return Err(self.out_of_range(target)) };
         let way = match () {
-            () if own => Reach::Mapped,
-            () if self.card.is_some() && placed == Placed::All => Reach::Card,
+            () if own => Means::Mapped,
+            () if self.card.is_some() && placed == Placed::All => Means::Card,
             () if !self.apart && self.kernel && self.direct().pair(self.peers.procs[rank as usize]).kernel => {
-                Reach::Kernel
+                Means::Kernel
             }
-            () => Reach::Messages,
+            () => Means::Messages,
         };
         let here = if own { address as *mut u8 } else { std::ptr::null_mut() };
         let (instructions, key) = match placed {
@@ -224,7 +224,7 @@ impl Window {
         if len == 0 {
             return Ok(Started::Done);
         }
-        if spot.way == Reach::Mapped {
+        if spot.way == Means::Mapped {
             self.stored.set(true);
             // SAFETY: the origin is the program's; the target lies in the window.
             unsafe { self.move_sides(&own, &Side::new(spot.here, target.count, target.ty), Direction::Put) };
@@ -248,7 +248,7 @@ impl Window {
         if spot.len == 0 {
             return Ok(Started::Done);
         }
-        if spot.way == Reach::Mapped {
+        if spot.way == Means::Mapped {
             // SAFETY: the origin is the program's; the target lies in the window.
             unsafe { self.move_sides(&Side::new(spot.here, target.count, target.ty), &own, Direction::Get) };
             return Ok(Started::Done);
@@ -262,12 +262,12 @@ impl Window {
         &self, origin: &Data, target: &Target<'_>, spot: &Spot, len: usize, way: Direction,
     ) -> Result<Started, Error> {
         let own = Side::of(origin);
-        if spot.way == Reach::Kernel
+        if spot.way == Means::Kernel
             && self.is_done_by_kernel(target.rank, || self.move_by_kernel(&own, target, spot, len, way))?
         {
             return Ok(Started::Done);
         }
-        if let (Reach::Card, Some(key)) = (spot.way, spot.key) {
+        if let (Means::Card, Some(key)) = (spot.way, spot.key) {
             let theirs = Side::new(spot.address as *mut u8, target.count, target.ty);
             let keys = self.keys(target.rank, key);
             if let Some(started) = self.move_neighbours((target.rank, &keys), &own, &theirs, len, way)? {
@@ -303,8 +303,8 @@ impl Window {
             Err(NotMade::NotCopied(NotCopied::Missed)) => Ok(false),
             Err(NotMade::NotCopied(NotCopied::Refused)) => {
                 let way = &self.remote(rank).way;
-                if way.get() == Reach::Kernel {
-                    way.set(Reach::Messages);
+                if way.get() == Means::Kernel {
+                    way.set(Means::Messages);
                 }
                 Ok(false)
             }

@@ -7,7 +7,7 @@ use crate::elements::{Row, Side, runs};
 use crate::error::NotMade;
 use crate::guarded::Part;
 use crate::messages::{Kind, Question};
-use crate::remote::Reach;
+use crate::remote::Means;
 use crate::spot::{Instructions, Spot};
 use crate::window::Window;
 use crate::{Class, Error, Started, Target};
@@ -84,7 +84,7 @@ impl Window {
             let keys = self.keys(target.rank, key);
             return self.combine_by_card(origin, result, target, (&spot, &keys), combination, count);
         }
-        if spot.way == Reach::Messages {
+        if spot.way == Means::Messages {
             return self.combine_by_messages(origin, result, target, &spot, combination, count);
         }
         if self.combine_dense(origin, result, target, &spot, combination, count) {
@@ -99,7 +99,7 @@ impl Window {
         let start = |row: &Option<Row>| row.as_ref().map_or(std::ptr::null_mut(), Row::start);
         let (operand, into) = (start(&operand).cast_const(), start(&old));
         match spot.way {
-            Reach::Kernel => {
+            Means::Kernel => {
                 let done = Cell::new(0);
                 let ask = || self.combine_in_part(operand, into, target, &spot, combination, count, &done);
                 match self.is_done_by_kernel(target.rank, ask)? {
@@ -126,7 +126,7 @@ impl Window {
         count: usize,
     ) -> bool {
         let simple =
-            spot.way == Reach::Mapped && spot.instructions == Instructions::Possible && target.ty.is_contiguous();
+            spot.way == Means::Mapped && spot.instructions == Instructions::Possible && target.ty.is_contiguous();
         if !simple || !combination.is_atomic(spot.here) {
             return false;
         }
@@ -285,7 +285,7 @@ impl Window {
         self.ask_for_elements(ticket, target, spot, question, 0..count, gather);
         // Some of the memory is mapped, or may be, or the kernel copies it the next time: what follows there must not overtake this.
         let mapped = !self.apart && (self.dynamic || !self.remote(target.rank).near.is_empty());
-        if mapped || spot.way == Reach::Kernel {
+        if mapped || spot.way == Means::Kernel {
             self.await_members(&|| self.messages.is_done(ticket))?;
             return Ok(Started::Done);
         }

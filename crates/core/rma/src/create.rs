@@ -18,7 +18,7 @@ use crate::card::Card;
 use crate::inquiries::Inquiries;
 use crate::memory::Belongings;
 use crate::messages::Messages;
-use crate::remote::{Reach, Remote};
+use crate::remote::{Means, Remote};
 use crate::shared::{PAGE, Shared};
 use crate::turns::Turns;
 use crate::window::{Exposure, Window};
@@ -44,7 +44,7 @@ struct Parts {
 impl Parts {
     fn window(self, adi: &'static Adi, peers: Rc<Peers>, terms: &Terms) -> Rc<Window> {
         let (dynamic, Wanted { mechanism, apart, .. }) = (terms.is_dynamic(), terms.wanted);
-        let at_once = !dynamic && !apart && self.remotes.iter().all(|remote| remote.way.get() == Reach::Mapped);
+        let at_once = !dynamic && !apart && self.remotes.iter().all(|remote| remote.way.get() == Means::Mapped);
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
         Rc::new_cyclic(|weak| Window {
             adi,

@@ -5,7 +5,7 @@ use crate::combine::Combination;
 use crate::elements::Side;
 use crate::error::NotMade;
 use crate::messages::{Kind, PART, Question};
-use crate::remote::{Puts, Reach};
+use crate::remote::{Means, Puts};
 use crate::request::ROOM;
 use crate::window::Window;
 use crate::{Error, Target};
@@ -31,7 +31,7 @@ impl Window {
             return Ok(false);
         }
         let spot = self.locate(target)?;
-        if spot.way != Reach::Kernel || spot.len != len || !target.ty.is_contiguous() {
+        if spot.way != Means::Kernel || spot.len != len || !target.ty.is_contiguous() {
             return Ok(false);
         }
         counters::PUT.add(1);
@@ -67,7 +67,7 @@ impl Window {
 
     /// Puts a few bytes by the memory's owner; false when it does not answer.
     fn put_by_owner(&self, rank: u32, own: Run, theirs: Run) -> Result<bool, Error> {
-        if own.len as usize > ROOM || !self.asks_owner(rank, Reach::Kernel) {
+        if own.len as usize > ROOM || !self.asks_owner(rank, Means::Kernel) {
             return Ok(false);
         }
         let Some(inside) = self.try_enter(rank) else { return Ok(false) };

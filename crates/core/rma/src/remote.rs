@@ -6,12 +6,12 @@ use std::ops::Range;
 use tern_mcm::{Name, Run};
 use tern_policy::Responsiveness;
 
-pub(crate) use tern_policy::one_sided::Reach;
+pub(crate) use tern_policy::one_sided::Means;
 
 /// A member's memory as this process sees it.
 pub(crate) struct Remote {
-    /// [`Reach::Kernel`] becomes [`Reach::Messages`] when the kernel refuses.
-    pub way: Cell<Reach>,
+    /// [`Means::Kernel`] becomes [`Means::Messages`] when the kernel refuses.
+    pub way: Cell<Means>,
     /// Elements of these bytes are combined by atomic instructions where these exist: all processes can map them. The
     /// others always under the member's guard, by everybody.
     pub atomic: Range<usize>,
@@ -22,7 +22,7 @@ pub(crate) struct Remote {
     /// The cookie of its region, which begins there; 0: there is none.
     pub cookie: u64,
     pub bytes: usize,
-    /// Bytes that loads and stores reach at `here`: all, none, or the whole pages in the middle, where [`Reach::Kernel`]
+    /// Bytes that loads and stores reach at `here`: all, none, or the whole pages in the middle, where [`Means::Kernel`]
     /// reaches the rest; none in a dynamic window.
     pub near: Range<usize>,
     pub unit: i64,

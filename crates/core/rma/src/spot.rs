@@ -1,7 +1,7 @@
 //! Target memory of an access, as it was found.
 
 use crate::keys::Key;
-use crate::remote::Reach;
+use crate::remote::Means;
 
 /// Whether elements of target memory are combined by atomic instructions, where these exist: see
 /// [`crate::remote::Remote::atomic`].
@@ -16,9 +16,9 @@ pub(crate) enum Instructions {
 /// Target memory of one access.
 #[derive(Clone, Copy)]
 pub(crate) struct Spot {
-    pub way: Reach,
+    pub way: Means,
     pub instructions: Instructions,
-    /// Of dense elements that [`Reach::Kernel`] reaches: those bytes that are mapped all the same, counted from the first byte of
+    /// Of dense elements that [`Means::Kernel`] reaches: those bytes that are mapped all the same, counted from the first byte of
     /// data, which need not lie at the address of the elements.
     pub middle: (usize, usize),
     /// The address of its elements here, if mapped. Their data begins at the true lower bound of their type from there.
@@ -39,7 +39,7 @@ impl Spot {
 
     /// No target.
     pub(crate) const NOTHING: Spot = Spot {
-        way: Reach::Mapped,
+        way: Means::Mapped,
         instructions: Instructions::Never,
         middle: (0, 0),
         here: std::ptr::null_mut(),

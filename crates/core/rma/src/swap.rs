@@ -5,7 +5,7 @@ use crate::combine::is_swapped_by_instruction;
 use crate::elements::Side;
 use crate::error::NotMade;
 use crate::messages::{Kind, Question};
-use crate::remote::Reach;
+use crate::remote::Means;
 use crate::spot::{Instructions, Spot};
 use crate::window::Window;
 use crate::{Error, Started, Target};
@@ -25,7 +25,7 @@ impl Window {
         let spot = self.locate(target)?;
         let size = spot.len;
         count(size);
-        if spot.way == Reach::Mapped
+        if spot.way == Means::Mapped
             && spot.instructions == Instructions::Possible
             && is_swapped_by_instruction(size, spot.here)
         {
@@ -50,16 +50,16 @@ impl Window {
             return Ok(swapped);
         }
         match spot.way {
-            Reach::Card => unreachable!("memory that the card reaches has a key"),
-            Reach::Mapped => {
+            Means::Card => unreachable!("memory that the card reaches has a key"),
+            Means::Mapped => {
                 let inside = self.enter(rank);
                 let atomic = spot.instructions == Instructions::Possible;
                 // SAFETY: all are one element.
                 unsafe { self.swap_inside(&inside, size, atomic, origin, compare, result, spot.here) };
             }
-            Reach::Kernel
+            Means::Kernel
                 if self.is_done_by_kernel(rank, || self.swap_by_kernel(origin, compare, result, target, spot))? => {}
-            Reach::Kernel | Reach::Messages => {
+            Means::Kernel | Means::Messages => {
                 self.announce_messages(rank);
                 let question = Question { kind: Kind::Swap, op: Op::Replace, basic: basic_of(target)? };
                 let ticket = self.messages.begin(Some(Data::Bytes(result, size)));
@@ -73,7 +73,7 @@ impl Window {
                 };
                 self.messages.ask(ticket, rank, question, 0, size, &[(spot.address, 1)], 2 * size, fill);
                 self.messages.end(ticket);
-                if spot.way == Reach::Messages {
+                if spot.way == Means::Messages {
                     return Ok(Started::Pending(ticket));
                 }
                 // What follows may go by the kernel again, and must not overtake this.

@@ -5,7 +5,7 @@ use crate::card::Card;
 use crate::inquiries::Inquiries;
 use crate::memory::{Belongings, shared_in_place};
 use crate::messages::Messages;
-use crate::remote::{Reach, Remote};
+use crate::remote::{Means, Remote};
 use crate::shared::Shared;
 use crate::turns::Turns;
 use crate::{Class, Error};
@@ -152,7 +152,7 @@ impl Window {
     /// unit. `None` where it cannot.
     pub fn shared(&self, rank: u32) -> Option<(*mut u8, usize, i64)> {
         let remote = self.remote(rank);
-        let mapped = remote.way.get() == Reach::Mapped && !self.dynamic;
+        let mapped = remote.way.get() == Means::Mapped && !self.dynamic;
         mapped.then_some((remote.here, remote.bytes, remote.unit))
     }
 

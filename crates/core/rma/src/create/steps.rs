@@ -4,7 +4,7 @@ use super::terms::Terms;
 use super::together::{Common, Unfinished, allocate, tell};
 use crate::card::{self, Card};
 use crate::memory::{private, shared_in_place};
-use crate::remote::{Found, Held, Reach, Remote};
+use crate::remote::{Found, Held, Means, Remote};
 use crate::shared::Shared;
 use crate::window::Exposure;
 use crate::{Class, Error};
@@ -205,7 +205,7 @@ impl Making<'_> {
         let way = one_sided::way_to(member, map, || terms.kernel && self.direct.pair(self.peers.procs[index]).kernel);
         let near = match way {
             _ if terms.is_dynamic() || here.is_null() => 0..0,
-            Reach::Mapped => 0..bytes,
+            Means::Mapped => 0..bytes,
             _ => within.clone(),
         };
         Remote {
@@ -227,7 +227,7 @@ impl Making<'_> {
 
     /// The last exchange: who needs messages, who can fence, and the cookies of what is exposed.
     pub fn conclude(&self, own: &Own, remotes: &mut [Remote]) -> Result<Outcome, Error> {
-        let needs = remotes.iter().any(|remote| remote.way.get() == Reach::Messages)
+        let needs = remotes.iter().any(|remote| remote.way.get() == Means::Messages)
             || (self.terms.is_dynamic() && !self.kernel_reaches_all());
         // Where the module copies, nothing is mapped: there is one part, all of it.
         let whole = self.unfinished.belongings.exposed.first().filter(|part| part.address == own.base as u64);

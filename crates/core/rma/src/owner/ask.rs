@@ -2,7 +2,7 @@
 
 use crate::combine::Combination;
 use crate::guarded::Entered;
-use crate::remote::Reach;
+use crate::remote::Means;
 use crate::request::{Form, Outcome, ROOM, Request, Waited};
 use crate::window::Window;
 use crate::{Class, Error};
@@ -14,8 +14,8 @@ use tern_policy::one_sided;
 impl Window {
     /// True when the owner of memory of `rank`, which this process reaches in that way, is to be asked.
     #[inline]
-    pub(crate) fn asks_owner(&self, rank: u32, way: Reach) -> bool {
-        self.owners && way == Reach::Kernel && self.remote(rank).responsiveness.asks()
+    pub(crate) fn asks_owner(&self, rank: u32, way: Means) -> bool {
+        self.owners && way == Means::Kernel && self.remote(rank).responsiveness.asks()
     }
 
     /// True when the owner would do this itself, if it waits: few elements, or many that need not be moved back.

@@ -5,7 +5,7 @@
 use crate::accumulate::count;
 use crate::combine::Combination;
 use crate::guarded::Entered;
-use crate::remote::Reach;
+use crate::remote::Means;
 use crate::request::ROOM;
 use crate::spot::Instructions;
 use crate::window::Window;
@@ -60,7 +60,7 @@ impl Window {
         }
         // An error is found again on the general way.
         let spot = self.locate(target).ok()?;
-        let private = spot.way == Reach::Kernel && spot.instructions == Instructions::Never;
+        let private = spot.way == Means::Kernel && spot.instructions == Instructions::Never;
         if !private || spot.middle.0 < spot.middle.1 || spot.len != bytes {
             return None;
         }
