@@ -50,6 +50,13 @@ check "again and again, on one host after the other" 0 "^1 on $c: $c\$" \
 also "and the manager ends well" "^the manager goes on"
 check "with the number that the program says" 0 "^3 on $b:1,$c:2: $b $c $c\$" \
     on --hosts "$hosts" -n 1 "$work/late" 3 "$b:1,$c:2"
+printf '%s slots=1\n%s slots=2\n' "$b" "$c" > "$work/list"
+for key in = +; do
+    check "hosts of a file, key $key" 0 "^3 on $key$work/list: $b $c $c\$" \
+        on --hosts "$hosts" -n 1 "$work/late" 3 "$key$work/list"
+    check "of a file that is not there, key $key" 0 "^1 on $key$work/none: not spawned, by another error\$" \
+        on --hosts "$hosts" -n 1 "$work/late" 1 "$key$work/none"
+done
 check "workers start processes on the manager's host" 0 "^1 on $a: $a\$" \
     on --hosts "$hosts" -n 1 -x "BACK=$a" "$work/late" 1 "$b"
 check "a host where no agent starts" 0 "^1 on nowhere: not spawned\$" \

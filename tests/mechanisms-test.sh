@@ -18,7 +18,8 @@ programs=
 sources=$here/c/*.c
 if [ "${TERN_TEST_MECHANISMS:-}" != all ]; then
     sources="$here/c/p2p_*.c $here/c/coll_*.c $here/c/rma_*.c $here/c/type_construct.c $here/c/thread_pairs.c
-        $here/c/dyn_exchange.c $here/c/dyn_spawn.c $here/c/file_jobs.c"
+        $here/c/dyn_exchange.c $here/c/dyn_spawn.c $here/c/file_jobs.c $here/c/request_turns.c $here/c/attr_session.c
+        $here/c/comm_threads_inter.c $here/c/errhandler_given.c $here/c/group_sets.c"
 fi
 for source in $sources; do
     name=${source##*/}

@@ -109,8 +109,8 @@ each TERN_PROMOTE=always
 for mechanism in pipe cma mapped; do
     each TERN_PROMOTE=always TERN_MECHANISM="$mechanism" TERN_WATCH=off
 done
-# Between nodes a collective that one member refuses goes another way, and so do accumulates.
-programs="memory_refused file_refused"
+# Between nodes a collective that one member refuses goes another way, and so do accumulates. Memory is promoted there too.
+programs="memory_refused file_refused memory_hidden_ring memory_fork_blind memory_lack memory_slack"
 each TERN_PROMOTE=auto TERN_TEST_NODES=2 TERN_NETWORK=tcp
 each TERN_PROMOTE=auto TERN_TEST_NODES=2
 # As with a card: what is registered is watched. A program's own userfaultfd gets EBUSY then.

@@ -1,5 +1,5 @@
 // A manager that starts workers on hosts that have no process yet: `late N HOST [N HOST]...`, HOST being what the info key host
-// says, or - for none. Says where the workers of each call are, or that they were not spawned. Workers start one more
+// says, or - for none, =FILE for the key hostfile, +FILE for add-hostfile. Says where the workers of each call are, or that they were not spawned. Workers start one more
 // process each, on the host that the variable BACK names, if it is set.
 #include <mpi.h>
 #include <stdio.h>
@@ -23,7 +23,10 @@ static void call(char *command, int number, char *host)
     MPI_Comm workers;
     MPI_Info info;
     MPI_Info_create(&info);
-    if (strcmp(host, "-")) MPI_Info_set(info, "host", host);
+    if (host[0] == '=' || host[0] == '+')
+        MPI_Info_set(info, host[0] == '=' ? "hostfile" : "add-hostfile", host + 1);
+    else if (strcmp(host, "-"))
+        MPI_Info_set(info, "host", host);
     int code = MPI_Comm_spawn(command, MPI_ARGV_NULL, number, info, 0, MPI_COMM_SELF, &workers, codes), class;
     MPI_Error_class(code, &class);
     if (code != MPI_SUCCESS) {
