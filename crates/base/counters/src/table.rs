@@ -294,7 +294,7 @@ counters! {
         POLICY_HABITS = "policy_habits": Counter, "times", Tuner;
         /// Times that the way of a message was not the one presumed to be better: in a trial, after it, or as its receiver sends.
         POLICY_COPIES = "policy_copies": Counter, "times", Tuner;
-        /// Messages that were offered as regions of segments, or copied out of other memory into irregular blocks.
+        /// Messages that were offered as regions of segments, or were to be copied out of other memory into irregular blocks.
         POLICY_SEGMENTS = "policy_segments": Counter, "messages", Tuner;
         /// Times that a receiver was looked for longer, or not looked at, since it was ready or waited the last times.
         POLICY_EXPECT_READY = "policy_expect_ready": Counter, "times", Tuner;

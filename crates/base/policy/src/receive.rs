@@ -98,10 +98,14 @@ impl RecvPlan {
     }
 }
 
-/// Whether a receive of `size` bytes that is published had better be taken back now that its owner waits: packets of up to `waiting_limit` bytes are
-/// sooner there. `private`: its memory is not shared.
-pub fn is_better_taken_back(size: usize, pair: &Pair, waiting_limit: usize, private: bool) -> bool {
-    private && pair.near && size <= waiting_limit && size < pair.packets_below(false)
+/// Whether a receive of `size` bytes that is published had better be taken back now that its owner waits: packets of up to so many
+/// bytes as `between` tells, beside what the two processes can do, are sooner there. `private`: its memory is not shared.
+#[inline]
+pub fn is_better_taken_back(size: usize, private: bool, between: impl FnOnce() -> (Pair, usize)) -> bool {
+    private && {
+        let (pair, waiting_limit) = between();
+        pair.near && size <= waiting_limit && size < pair.packets_below(false)
+    }
 }
 
 /// Why a receive that was to be published is not, or not yet: the rules of tuple queues, or their room.

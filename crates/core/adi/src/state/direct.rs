@@ -197,8 +197,8 @@ impl State {
         if !published.is_published() {
             return len < self.direct_from || published.is_left();
         }
-        let pair = self.direct().pair(peer);
-        let better = tern_policy::is_better_taken_back(len, &pair, self.waiting_limit(peer), published.is_private());
+        let between = || (self.direct().pair(peer), self.waiting_limit(peer));
+        let better = tern_policy::is_better_taken_back(len, published.is_private(), between);
         let won = better && self.direct().recall(peer, published.slot(), RecallReason::Stream) == Recall::Won;
         if won {
             self.end_publication(request);

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tern_adi::Proc;
 
-/// In so many quarters of the time that a wait has lasted before, many processes are called, any of which may answer. A call may make a connection,
-/// so they are not called all at once; but one that cannot call here gives up what it has sent after twice that time.
-const QUARTERS: u32 = 3;
+/// Looks in which all of many processes are called, any of which may answer: three quarters of the time that the wait has lasted before. A call
+/// may make a connection, so they are not called all at once. One that cannot call here gives up what it has sent after twice that time.
+const LOOKS: usize = 24;
+/// Most that one look calls. Where all processes of a large job wait for any other, each would come to hold a connection to all within seconds.
+const MOST: usize = 6;
 
 /// A wait that goes on.
 struct Wait {
@@ -42,15 +44,15 @@ pub struct Waits {
     each: BTreeMap<Proc, Wait>,
     /// For any of many.
     any: Option<Wait>,
-    /// How many of them it has called since it was due.
-    called: usize,
+    /// How many of them it has called since it was due, while a round of calls goes on.
+    called: Option<usize>,
     /// Whom of many it has called last.
     last: Option<Proc>,
 }
 
 impl Waits {
     pub const fn new() -> Waits {
-        Waits { each: BTreeMap::new(), any: None, called: 0, last: None }
+        Waits { each: BTreeMap::new(), any: None, called: None, last: None }
     }
 
     /// It is seen `now` that this process waits for `few`, and for any of `many`. Returns those that are to be called: all of the few that it
@@ -68,7 +70,7 @@ impl Waits {
         called
     }
 
-    /// The next of many, if it is time: evenly until all had their turn.
+    /// The next of many, if it is time: some at each look until all had their turn.
     fn next_of(&mut self, now: Instant, silence: Duration, mut many: Vec<Proc>) -> Vec<Proc> {
         if many.is_empty() {
             self.any.take_if(|wait| wait.is_over(now, silence));
@@ -78,19 +80,19 @@ impl Waits {
         many.dedup();
         let called = &mut self.called;
         let wait = self.any.get_or_insert_with(|| {
-            *called = 0;
+            *called = None;
             Wait::new(now)
         });
         wait.seen = now;
-        let Some(late) = (now - wait.since).checked_sub(silence) else { return Vec::new() };
-        let share = late.as_nanos() * many.len() as u128 / (silence * QUARTERS / 4).as_nanos();
-        let until = many.len().min(share as usize + 1);
-        let next = until.saturating_sub(self.called);
-        if until == many.len() {
+        if called.is_none() && !wait.is_due(now, silence) {
+            return Vec::new();
+        }
+        let before = called.unwrap_or(0);
+        let next = many.len().div_ceil(LOOKS).min(MOST).min(many.len().saturating_sub(before));
+        let ends = before + next >= many.len();
+        *called = (!ends).then_some(before + next);
+        if ends {
             *wait = Wait::new(now);
-            self.called = 0;
-        } else {
-            self.called += next;
         }
         // Those behind the last one first.
         let behind = self.last.map_or(0, |last| many.partition_point(|&peer| peer <= last));
@@ -124,9 +126,8 @@ mod tests {
 
     /// Those of a round that begins behind `last`: when each was called, if the round has begun after so many seconds.
     fn round(many: u64, begun: u64, last: Proc) -> Vec<(u64, Proc)> {
-        // The first at once, and the others at the first look that is late enough.
-        let second = |place: u64| begun + (24 * place).div_ceil(many);
-        (0..many).map(|place| (second(place), (u64::from(last) + 1 + place) as Proc % many as Proc)).collect()
+        let each = many.div_ceil(LOOKS as u64).min(MOST as u64);
+        (0..many).map(|place| (begun + place / each, (u64::from(last) + 1 + place) as Proc % many as Proc)).collect()
     }
 
     fn flat(called: Vec<(u64, Vec<Proc>)>) -> Vec<(u64, Proc)> {
@@ -135,59 +136,67 @@ mod tests {
 
     #[test]
     fn all_of_many_have_their_turn_before_their_messages_are_given_up() {
-        for number in [3, 40, 1000] {
+        for number in [3, 40, (LOOKS * MOST) as Proc] {
             let many: Vec<Proc> = (0..number).rev().chain(1..2).collect();
             let called = flat(wait(&mut Waits::new(), Instant::now(), 2 * SILENCE.as_secs(), &[], &many));
             assert_eq!(called, round(number.into(), 32, number - 1));
-            assert!(called.iter().all(|&(second, _)| second < 2 * SILENCE.as_secs()));
+            assert!(called.iter().all(|&(second, _)| second < 32 + 24));
         }
+    }
+
+    #[test]
+    fn a_large_job_is_not_called_in_a_storm() {
+        let many: Vec<Proc> = (0..1000).collect();
+        let called = wait(&mut Waits::new(), Instant::now(), 32 + 1000 / MOST as u64 + 1, &[], &many);
+        assert!(called.iter().all(|(_, peers)| peers.len() <= MOST));
+        assert_eq!(flat(called), round(1000, 32, 999));
     }
 
     #[test]
     fn many_are_called_again_after_as_long() {
         let many: Vec<Proc> = (0..40).collect();
-        let called = flat(wait(&mut Waits::new(), Instant::now(), 32 + 24 + 32 + 25, &[], &many));
+        let called = flat(wait(&mut Waits::new(), Instant::now(), 32 + 19 + 32 + 20, &[], &many));
         let first = round(40, 32, 39);
         let end = first.last().unwrap().0;
         assert_eq!(called, [first, round(40, end + 32, 39)].concat());
     }
 
+    /// A program that computes for long between its looks.
     #[test]
-    fn who_looks_late_calls_all_that_are_due() {
+    fn who_looks_late_calls_no_more_at_once() {
         let (mut waits, start, many) = (Waits::new(), Instant::now(), (0..40).collect::<Vec<Proc>>());
         assert!(waits.see(start, SILENCE, [], many.clone()).is_empty());
-        assert_eq!(waits.see(start + SILENCE, SILENCE, [], many.clone()), [0]);
-        let half = SILENCE * QUARTERS / 8;
-        assert_eq!(waits.see(start + SILENCE + half, SILENCE, [], many.clone()), (1..21).collect::<Vec<Proc>>());
-        assert_eq!(waits.see(start + 3 * SILENCE, SILENCE, [], many), (21..40).collect::<Vec<Proc>>());
+        assert_eq!(waits.see(start + 5 * SILENCE, SILENCE, [], many.clone()), [0, 1]);
+        assert_eq!(waits.see(start + 9 * SILENCE, SILENCE, [], many), [2, 3]);
     }
 
     #[test]
     fn fewer_than_were_called_already_end_the_round() {
         let (mut waits, start, many) = (Waits::new(), Instant::now(), (0..40).collect::<Vec<Proc>>());
         waits.see(start, SILENCE, [], many.clone());
-        waits.see(start + SILENCE * 3 / 2, SILENCE, [], many.clone());
-        assert!(waits.see(start + SILENCE * 7 / 4, SILENCE, [], vec![1, 2, 3]).is_empty());
-        assert_eq!(waits.see(start + SILENCE * 11 / 4, SILENCE, [], many), [27]);
+        (0..2).for_each(|_| _ = waits.see(start + SILENCE, SILENCE, [], many.clone()));
+        assert!(waits.see(start + SILENCE, SILENCE, [], vec![1, 2, 3]).is_empty());
+        assert!(waits.see(start + SILENCE * 3 / 2, SILENCE, [], many.clone()).is_empty(), "another wait");
+        assert_eq!(waits.see(start + 2 * SILENCE, SILENCE, [], many), [4, 5]);
     }
 
     #[test]
     fn one_that_is_named_does_not_wait_for_its_turn() {
         let many: Vec<Proc> = (0..100).collect();
         let called = wait(&mut Waits::new(), Instant::now(), 33, &[99], &many);
-        assert_eq!(called, [(32, vec![99, 0])]);
+        assert_eq!(called, [(32, vec![99, 0, 1, 2, 3, 4])]);
     }
 
     #[test]
     fn a_new_wait_begins_anew_and_goes_on_with_the_next() {
         let (mut waits, many, start) = (Waits::new(), (0..96).collect::<Vec<Proc>>(), Instant::now());
-        assert_eq!(flat(wait(&mut waits, start, 34, &[], &many)), round(96, 32, 95)[..5]);
+        assert_eq!(flat(wait(&mut waits, start, 34, &[], &many)), round(96, 32, 95)[..8]);
         // It waits for another one meanwhile.
         assert!(wait(&mut waits, start + Duration::from_secs(34), 17, &[8], &[]).is_empty());
         let later = start + Duration::from_secs(51);
-        assert_eq!(flat(wait(&mut waits, later, 34, &[], &many)), round(96, 32, 4)[..5]);
+        assert_eq!(flat(wait(&mut waits, later, 34, &[], &many)), round(96, 32, 7)[..8]);
         // A short pause is none.
         let called = waits.see(later + Duration::from_secs(33 + 10), SILENCE, [], many);
-        assert_eq!(called, (10..50).collect::<Vec<Proc>>());
+        assert_eq!(called, (16..20).collect::<Vec<Proc>>());
     }
 }
