@@ -11,6 +11,7 @@
 #   TERN_TEST_ONLY    a pattern of test names; others are left out
 #   TERN_TEST_LOGS    a folder that keeps what each test printed [none]
 #   TERN_TEST_RECIPES the folder of recipes and lists [scripts/suites]
+#   TERN_TEST_CHECK   what runs in place of scripts/suites/check.py
 # Packages: git cmake gfortran python3; autoconf automake gengetopt for hlrs. What lacks, and what cannot be fetched, is skipped aloud.
 # Exit code: 0 when every failure is one that a list explains.
 #
@@ -22,6 +23,7 @@
 #   each RANKS               every program of the folder that has no line of its own is a test
 #   built ENDING...          every source of the folder with one of these endings is a test, which has passed if its program, SOURCE.out, is there
 #   ranks PATTERN RANKS      as many for these of them
+#   least PATTERN NUMBER     so many tests at least are not skipped, where a recipe runs those of this very pattern; * for all
 #   run PROGRAM RANKS [ARGUMENTS]    where @ is the folder
 #   own PATTERN REASON       these programs fail by their own fault, and are run all the same; to hang or to be killed is still unexpected
 #   skip PATTERN REASON      these are not run
@@ -37,6 +39,7 @@ shift
 own=0 home=
 mirror=${TERN_TEST_MIRROR:+$(cd "$TERN_TEST_MIRROR" && pwd)}
 recipes=$(cd "${TERN_TEST_RECIPES:-$root/scripts/suites}" && pwd)
+check=${TERN_TEST_CHECK:-$root/scripts/suites/check.py}
 jobs=${TERN_TEST_JOBS:-2}
 fc=${TERN_TEST_FC:-}
 for compiler in gfortran gfortran-14 gfortran-13 gfortran-12; do
@@ -66,6 +69,15 @@ tests_of() {
         own_ranks=$(reason ranks "$program")
         echo "$program ${own_ranks:-$ranks}"
     done < "$place/others"
+}
+
+# enough TITLE PATTERN TESTS: fails where a recipe has run fewer tests of the pattern than the list says.
+enough() {
+    least=$(sed -n 's/^least //p' "$list" | while read -r pattern number; do [ "$pattern" != "$2" ] || echo "$number"; done)
+    if [ -n "$home" ] && [ -z "${TERN_TEST_ONLY:-}" ] && [ "$3" -lt "${least:-1}" ]; then
+        evidence=$log
+        fail "$1" "only $3 tests have run, of ${least:-1} at least"
+    fi
 }
 
 # reason WORD PROGRAM: why the list has PROGRAM among those of WORD; nothing if it is not there.
@@ -145,8 +157,13 @@ suite() {
     # What the last lines of a test say goes with its failure.
     evidence=$place/said
     : > "$place/reasons"
-    folder=$(cd "$2" && pwd)
     before="$passed $own $failed $skipped"
+    if ! [ -d "$2" ]; then
+        fail "${3:-$1}" "there is no folder $2"
+        row "${3:-$1}" "${4:--}" 0 0 0 0 1
+        return 0
+    fi
+    folder=$(cd "$2" && pwd)
     tests_of "$folder" > "$place/tests"
     while read -r program ranks arguments <&3; do
         # shellcheck disable=SC2254
@@ -161,6 +178,8 @@ suite() {
         fi
     done 3< "$place/tests"
     # shellcheck disable=SC2046
+    enough "${3:-$1}" "${5:-*}" $(echo "$before $passed $own $failed" | awk '{ print $5 + $6 + $7 - $1 - $2 - $3 }')
+    # shellcheck disable=SC2046
     row "${3:-$1}" "${4:--}" $(echo "$before $passed $own $failed $skipped" | awk '{ print $5 - $1, $6 - $2, 0, $8 - $4, $7 - $3 }')
     because "${3:-$1}"
 }
@@ -169,13 +188,22 @@ suite() {
 checked() {
     list=$recipes/$1.list title=$2
     shift 2
-    python3 "$root/scripts/suites/check.py" --reasons "$list" --sums "$place/sums" --because "$place/reasons" --jobs "$jobs" "$@" "$prefix" |
-        tee "$home/found.md"
-    # shellcheck disable=SC2046
-    set -- "$title" $(cat "$place/sums")
-    passed=$((passed + $2)) own=$((own + $3)) skipped=$((skipped + $5)) failed=$((failed + $6))
-    row "$1" "standard ABI" "$2" "$3" "$4" "$5" "$6"
-    because "$1"
+    # What a suite before has left would be taken for this one's.
+    rm -f "$place/sums" "$place/reasons"
+    code=0
+    python3 "$check" --reasons "$list" --sums "$place/sums" --because "$place/reasons" --jobs "$jobs" "$@" "$prefix" \
+        > "$home/found.md" 2>> "$log" || code=$?
+    cat "$home/found.md"
+    touch "$place/sums" "$place/reasons"
+    read -r right at_fault missed left wrong < "$place/sums" || right=0 at_fault=0 missed=0 left=0 wrong=0
+    passed=$((passed + right)) own=$((own + at_fault)) skipped=$((skipped + left)) failed=$((failed + wrong))
+    before=$failed
+    # Its code is 1 if some are wrong.
+    evidence=$log
+    [ "$code" -eq 0 ] || { [ "$code" -eq 1 ] && [ "$wrong" -gt 0 ]; } || fail "$title" "check.py has ended with code $code"
+    enough "$title" '*' $((right + at_fault + missed + wrong))
+    row "$title" "standard ABI" "$right" "$at_fault" "$missed" "$left" $((wrong + failed - before))
+    because "$title"
 }
 
 # fetched_suites NAME...: fetches, builds and runs these suites; without names all of them.
@@ -190,6 +218,7 @@ fetched_suites() {
         begin "$suite"
         # shellcheck source=/dev/null
         . "$recipes/$suite.sh"
+        end
     done
     tables
 }

@@ -78,7 +78,8 @@ stalls() {
     # shellcheck disable=SC2086
     TERN_CHECK=on TERN_STALL=300ms "$prefix/bin/mpiexec" $by -n "$1" "$work/$2" "$3" < /dev/null > "$work/said" 2>&1 &
     launcher=$!
-    tries=400
+    # A minute is for what hangs.
+    tries=1200
     while ! grep -q deadlock "$work/said" && [ "$tries" -gt 0 ]; do
         tries=$((tries - 1))
         sleep 0.05
@@ -89,11 +90,12 @@ stalls() {
     wait "$launcher" 2> /dev/null || true
 }
 
-# each FACE COMPILER: the programs, compiled for an interface, by each way on standard input, a line of mpiexec's arguments.
+# each FACE COMPILER...: the programs, compiled for an interface, by each way on standard input, a line of mpiexec's arguments.
 each() {
     face=$1
+    shift
     for source in mistakes misuse further; do
-        $2 -pthread -o "$work/$source" "$here/debug/$source.c"
+        "$@" -pthread -o "$work/$source" "$here/debug/$source.c"
     done
     while read -r by; do
         on="$face${by:+, $by}: "
@@ -111,7 +113,7 @@ apart='--nodes 3'
         echo "-x TERN_MECHANISM=$mechanism"
     done
 } | awk '!seen[$0]++' > "$work/all"
-each Tern "$prefix/bin/mpicc -Wall" < "$work/all"
+each Tern "$prefix/bin/mpicc" -Wall < "$work/all"
 if [ "${TERN_TEST_MECHANISMS:-}" = all ]; then cp "$work/all" "$work/some"; else head -n 2 "$work/all" > "$work/some"; fi
 
 place=$root/target/faces
@@ -124,8 +126,8 @@ for face in ${TERN_FACES:-mpich openmpi}; do
         continue
     fi
     case $face in mpich) library=libmpi.so.12 ;; *) library=libmpi.so.40 ;; esac
-    compiler="${CC:-cc} -w -I$include -Wl,-rpath,$prefix/lib -L$prefix/lib -Wl,--no-as-needed -l:$library"
-    each "$face" "$compiler" < "$work/some"
+    # shellcheck disable=SC2086
+    each "$face" ${CC:-cc} -w "-I$include" "-Wl,-rpath,$prefix/lib" "-L$prefix/lib" -Wl,--no-as-needed "-l:$library" < "$work/some"
 done
 
 # Legal programs run as they do without: many collectives under way at once, and every way to ask for an end.

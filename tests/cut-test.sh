@@ -3,13 +3,14 @@
 # waits, over TCP, RDMA and libfabric. A process that is stopped is there all the same, and so is one that ends. The hosts are network namespaces of this
 # machine; skipped, aloud, where those or nft cannot be had.
 # Usage: tests/cut-test.sh PREFIX [WAY...]
-#   WAY: tcp, software for RDMA by the software HCA, and providers of libfabric [tcp software tcp;ofi_rxm sockets]
+#   WAY: tcp, software for RDMA by the software HCA, xrc for the same with a connection to each node, and providers of libfabric
+#        [tcp software xrc tcp;ofi_rxm sockets]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [WAY...]"}" && pwd)
 shift
-[ $# -gt 0 ] || set -- tcp software "tcp;ofi_rxm" sockets
+[ $# -gt 0 ] || set -- tcp software xrc "tcp;ofi_rxm" sockets
 name=ternx$$
 net=10.$((200 + $$ % 50)).$(($$ / 50 % 250))
 if ! command -v nft > /dev/null; then
@@ -31,7 +32,7 @@ rules="nft 'add table inet f
 # start PROGRAM ARGUMENTS...: runs it on the three hosts over $network.
 start() {
     ip netns exec "${name}b" nft "flush ruleset"
-    on --hosts "$hosts" -n 3 -x "TERN_NETWORK=$network" -x "TERN_OFI_PROVIDER=$provider" -x TERN_PEER_TIMEOUT=2s -x "CUT=$rules" "$@"
+    on --hosts "$hosts" -n 3 -x "TERN_NETWORK=$network" -x "TERN_OFI_PROVIDER=$provider" -x "TERN_VERBS_TRANSPORT=$transport" -x TERN_PEER_TIMEOUT=2s -x "CUT=$rules" "$@"
 }
 # program HOW CALLER
 program() {
@@ -85,11 +86,14 @@ if ! ip netns exec "${name}b" nft "flush ruleset" 2> "$work/why"; then
 fi
 given_up='rank 1 had sent messages to rank 2 of MPI_COMM_WORLD.*will never arrive'
 for way in "$@"; do
-    network=$way provider=auto name_of=$way
+    network=$way provider=auto transport=auto name_of=$way
     lost="$given_up: it has given no sign .*for 2 s (TERN_PEER_TIMEOUT)"
     case $way in
         # It stands for a card, which gives up by itself. Between hosts its wire is TCP.
-        software) lost="$given_up: the connection to it is broken: .*: its machine gives no sign" ;;
+        software | xrc)
+            lost="$given_up: the connection to it is broken: .*: its machine gives no sign"
+            [ "$way" = software ] || network=software transport=xrc name_of="software, XRC"
+            ;;
         "tcp;ofi_rxm" | sockets)
             network=ofi provider=$way name_of="libfabric's $way"
             if ! "$prefix/bin/tern-info" networks | grep -q "^provider *$way on "; then

@@ -41,19 +41,21 @@ commit() {
     export SMALL
 }
 
-# run SETTING...: the suite, with these settings besides; its exit code in $code.
+# run SETTING...: in a folder whose name has a blank, the suite small, or $suites, with these settings besides; its exit code in $code.
+suites=small
 run() {
     code=0
-    env TERN_TEST_RECIPES="$here/suites" TERN_TEST_MIRROR="$place/mirror" TERN_TEST_DIR="$place/work" "$@" \
-        "$here/../scripts/suites.sh" "$prefix" small > "$place/said" 2>&1 || code=$?
+    # shellcheck disable=SC2086
+    env TERN_TEST_RECIPES="$here/suites" TERN_TEST_MIRROR="$place/mirror" TERN_TEST_DIR="$place/the work" "$@" \
+        "$here/../scripts/suites.sh" "$prefix" $suites > "$place/said" 2>&1 || code=$?
 }
 
 # expect WHAT CODE ROW: how the run has ended, and the numbers of its row.
 expect() {
-    if [ "$code" -eq "$2" ] && grep -q "^| small, them/small .* | standard ABI | $3 |" "$place/work/table.md"; then
+    if [ "$code" -eq "$2" ] && grep -q "^| small, them/small .* | standard ABI | $3 |" "$place/the work/table.md"; then
         ok "$1"
     else
-        fail "$1" "code $code, not $2; $(grep '^| small' "$place/work/table.md" | head -n 1)"
+        fail "$1" "code $code, not $2; $(grep '^| small' "$place/the work/table.md" | head -n 1)"
     fi
 }
 
@@ -67,7 +69,7 @@ source_file left ERROR
 commit
 run
 expect "programs that pass, fail by their own fault and are left out" 0 "2 | 1 | 0 | 1 | 0"
-if grep -q '^| small, .* | 1 | own | wants what the standard does not have |$' "$place/work/table.md"; then
+if grep -q '^| small, .* | 1 | own | wants what the standard does not have |$' "$place/the work/table.md"; then
     ok "reasons are told"
 else
     fail "reasons are told"
@@ -79,7 +81,7 @@ commit
 run
 expect "a later commit has a program that fails and one that does not build" 1 "2 | 1 | 0 | 1 | 2"
 
-rm "$place/work/small/built/one"
+rm "$place/the work/small/built/one"
 run TERN_TEST_KEEP=1 TERN_TEST_ONLY=one
 expect "what was built is kept, and some programs can be chosen" 1 "0 | 0 | 0 | 0 | 1"
 
@@ -92,4 +94,51 @@ if [ $code -eq 0 ] && grep -q '^SKIP small: them/small could not be fetched' "$p
 else
     fail "a commit that is not there is told" "code $code"
 fi
+
+# row_is WHAT SUITE CODE ROW [LINE]: how a run of the suites has ended, the numbers of the row of one of them, and what it said besides.
+row_is() {
+    if [ "$code" -eq "$3" ] && grep -q "^| $2 | standard ABI | $4 |" "$place/the work/table.md" && grep -q "${5:-}" "$place/said" &&
+        tail -n 1 "$place/said" | grep -q 'passed, .* failed'; then
+        ok "$1"
+    else
+        fail "$1" "code $code, not $3; $(grep "^| $2 | s" "$place/the work/table.md" | head -n 1)"
+    fi
+}
+
+# Programs that check.py judges: it is a program that writes these numbers into the file of --sums, and then runs this command.
+checked() {
+    cat > "$place/check.py" << END
+import sys
+if "$1":
+    open(sys.argv[sys.argv.index("--sums") + 1], "w").write("$1\n")
+$2
+END
+    run TERN_TEST_CHECK="$place/check.py"
+}
+suites=checked
+checked "3 1 0 2 0" pass
+row_is "check.py is content" checked 0 "3 | 1 | 0 | 2 | 0"
+checked "3 1 0 0 1" "sys.exit(1)"
+row_is "check.py finds one that has no reason" checked 1 "3 | 1 | 0 | 0 | 1"
+checked "" "raise ValueError"
+row_is "a check.py that dies" checked 1 "0 | 0 | 0 | 0 | 2" '^FAIL checked: check.py has ended with code 1$'
+checked "" pass
+row_is "a check.py that tells no numbers" checked 1 "0 | 0 | 0 | 0 | 1" '^FAIL checked: only 0 tests have run, of 3 at least$'
+checked "3 1 0 2 0" "raise ValueError"
+row_is "a check.py that dies with the numbers told" checked 1 "3 | 1 | 0 | 2 | 1" '^FAIL checked: check.py has ended with code 1$'
+checked "1 1 0 9 0" pass
+row_is "fewer programs than the list says" checked 1 "1 | 1 | 0 | 9 | 1" '^FAIL checked: only 2 tests have run, of 3 at least$'
+
+# What a recipe has a generator write.
+suites=generated
+writes='mkdir programs; echo "#include <mpi.h>
+int main(int argc, char **argv) { return MPI_Init(&argc, &argv) || MPI_Finalize(); }" > one.c; mpicc -o programs/one one.c'
+run GENERATOR="$writes"
+row_is "a generator" generated 0 "1 | 0 | 0 | 0 | 0"
+run GENERATOR="$writes; exit 3"
+row_is "a generator that fails when it has written a program" generated 1 "1 | 0 | 0 | 0 | 0" '^FAIL generated: sh -c '
+run GENERATOR="mkdir programs"
+row_is "a generator that writes nothing" generated 1 "0 | 0 | 0 | 0 | 1" '^FAIL generated: only 0 tests have run, of 1 at least$'
+run GENERATOR=true
+row_is "no folder of programs" generated 1 "0 | 0 | 0 | 0 | 1" '^FAIL generated: there is no folder '
 sums

@@ -9,6 +9,7 @@ begin() {
     : > "$log"
     : > "$home/rows"
     : > "$home/reasons"
+    : > "$place/broken"
     evidence=$log
 }
 
@@ -19,9 +20,15 @@ needs() {
     done
 }
 
-# logged COMMAND...: runs it, and tells if it fails.
+# logged COMMAND...: runs it. If it fails, `end` counts that, wherever this was called: a subshell cannot.
 logged() {
-    "$@" >> "$log" 2>&1 < /dev/null || { fail "$name: $*"; return 1; }
+    "$@" >> "$log" 2>&1 < /dev/null || { echo "$*" | head -n 1 >> "$place/broken"; return 1; }
+}
+
+# end: tells which steps of the recipe have failed.
+end() {
+    evidence=$log
+    while read -r step; do fail "$name: $step"; done < "$place/broken"
 }
 
 # fetched URL COMMIT [/FOLDER/...]: the files of a commit, or these folders of them, in $source.
@@ -70,10 +77,11 @@ to_build() {
 # copied: $built gets a copy of the sources.
 copied() { git -C "$source" archive HEAD | tar -x -C "$built"; }
 
-# whole: tells that $built is.
-whole() { : > "$built/.whole"; }
+# whole: tells that $built is, unless a step has failed.
+whole() { [ -s "$place/broken" ] || : > "$built/.whole"; }
 
-# program NAME COMMAND...: a line for `programs` that builds the program NAME of $built by `COMMAND... -o NAME`, in that folder.
+# program NAME COMMAND...: a line for `programs` that builds the program NAME of $built by `COMMAND... -o NAME`, in that folder. The shell splits the
+# command at blanks, which the path of $source may have: ../source has none.
 program() {
     echo "$1" >> "$built/.programs"
     mkdir -p "$built/$(dirname "$1")"

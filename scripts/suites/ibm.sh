@@ -3,7 +3,7 @@ if source_of mpoquet/ibm-mpi-tests 6118fd1f16d948cc80c524388c74b6418aa08e83; the
     if to_build; then
         (cd "$source" && ls ./*/*.c) | while read -r file; do
             file=${file#./}
-            program "${file%.c}" mpicc -w -std=gnu89 "$source/$file"
+            program "${file%.c}" mpicc -w -std=gnu89 "../source/$file"
         done | programs
         whole
     fi

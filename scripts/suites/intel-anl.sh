@@ -2,14 +2,16 @@
 # Sourced by ../suites.sh.
 if needs "${fc:-gfortran}" && source_of cea-hpc/pcvs-benchmarks 5a43e64fd90d72a3684cd003aa0043d0d6584d87 /MPI/Intel_ANL/; then
     if to_build; then
-        intel=$source/MPI/Intel_ANL
-        c="-w -I$intel/include -include $root/scripts/suites/bounds.h -include $intel/Test/c/pcvs_compat.h"
+        # From $built, where all is compiled.
+        intel=../source/MPI/Intel_ANL
+        cp "$root/scripts/suites/bounds.h" "$built"
+        c="-w -I$intel/include -include bounds.h -include $intel/Test/c/pcvs_compat.h"
         fortran="-w -I$intel/include -DMPI_LB=MPI_DATATYPE_NULL -DMPI_UB=MPI_DATATYPE_NULL"
         # shellcheck disable=SC2086
-        logged mpicc $c -c "$intel/lib/libmpitest.c" -o "$built/libmpitest.o" || true
+        (cd "$built" && logged mpicc $c -c "$intel/lib/libmpitest.c" -o libmpitest.o) || true
         # shellcheck disable=SC2086
-        logged mpifort $fortran -c "$intel/lib/libmpitestf.F" -o "$built/libmpitestf.o" || true
-        (cd "$intel/Test" && find c fortran -name 'node.[cF]') | while read -r node; do
+        (cd "$built" && logged mpifort $fortran -c "$intel/lib/libmpitestf.F" -o libmpitestf.o) || true
+        (cd "$built/$intel/Test" && find c fortran -name 'node.[cF]') | while read -r node; do
             test=${node%/*}
             case $node in
                 c/*) program "$test" mpicc "$c" "$intel/Test/$test/*.c" libmpitest.o -lm ;;

@@ -1,8 +1,8 @@
 // ranks: 2 4
 // timeout: 60
 // mpiexec: -x TERN_POLICY=-copies
-// Reading another process's memory is allowed at first, and is refused in the middle of the job, at one rank of each pair, while messages of irregular
-// datatypes go by regions of segments: those that were asked for go in packets, and no message is lost or wrong.
+// Reading another process's memory is allowed at first, while messages of irregular datatypes go by regions of segments. In the middle of the job it is
+// refused at one rank of each pair. Messages that were asked for go in packets then, and no message is lost or wrong.
 #include "check.h"
 #include "refuse.h"
 #include <errno.h>

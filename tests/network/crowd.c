@@ -1,13 +1,14 @@
 // The last rank waits for a message from anybody of more ranks than it would call at once. Those that send it one cannot call it; the other
 // ranks have come to the end. Usage: crowd WAY, which is "call", or "look" for a receiver that sleeps in no call: rank 1 sends alone.
-// With "turns" ranks of three turns send: the receiver waits in another way for each message, and gives up receives between.
+// With "turnsN" three ranks send, whom the receiver calls early and late: it waits in another way for each message, the Nth way first, and gives up
+// receives between.
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { TAG, NEVER };
 
-/* Ranks that are called in the first, in the second and in the third turn, on hosts that cannot call the last rank. */
+/* On hosts that cannot call the last rank. It calls all, evenly over a time: these at the begin, after a third and after more than half of it. */
 static const int senders[] = {1, 20, 40};
 enum { SENDERS = sizeof senders / sizeof *senders };
 
@@ -27,7 +28,7 @@ static void give_up(MPI_Comm comm)
         printf("a receive for nobody was not cancelled\n");
 }
 
-/* One message from anybody, in the way of that turn. Returns its sender. */
+/* One message from anybody, waited for in that way. Returns its sender, or -1 if it is another value than that one's. */
 static int receive(int way, MPI_Comm comm)
 {
     int value = 0, flag = 0;

@@ -3,7 +3,7 @@ if source_of them/small "$SMALL" /programs/; then
     if to_build; then
         (cd "$source/programs" && find . -name '*.c') | while read -r file; do
             file=${file#./}
-            program "${file%.c}" mpicc -w "$source/programs/$file"
+            program "${file%.c}" mpicc -w "../source/programs/$file"
         done | programs
         whole
     fi

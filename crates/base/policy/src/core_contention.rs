@@ -1,8 +1,9 @@
-//! Whether a waiting process may yield its core: the rule `strangers`. To ranks that wait too that costs a microsecond. But a process that has
-//! nothing to do with the job keeps the core for a turn of the scheduler, milliseconds, and who yields gives up its own turn: of
-//! a core that it shares so, a rank that yields in each wait gets next to nothing. One that sleeps is let on when it
-//! is woken. So a yield is timed. If a long one takes more than this process has used its core for since the last one, more
-//! of the waits to come sleep at once, before one yields again to see whether it still is so; else fewer.
+//! Whether a waiting process may yield its core: the rule `strangers`.
+//!
+//! To ranks that wait too a yield costs a microsecond. But a process that has nothing to do with the job keeps the core for a turn of the
+//! scheduler, which is milliseconds. Who yields gives up its own turn, so a rank that yields in each wait gets next to nothing of a core that it
+//! shares so. One that sleeps is let on when it is woken. So a yield is timed. A long one may take more than this process has used its core for
+//! since the last one. Then more of the waits to come sleep at once, before one yields again to see whether it still is so; else fewer.
 //!
 //! Another rank that computes keeps the core for long too. But then this one has mostly computed before, and there are many
 //! short waits after it, which had better yield. And where many ranks share a core, each of which copies a little in its turn, a

@@ -1,8 +1,8 @@
 //! Which private memory is made shared memory in place: the rule `promote`.
 //!
 //! The rule is the frequent-buffer rule ("Improving RDMA-based MPI Eager Protocol for
-//! Frequently-used Buffers", 2009): what costs R once, and then saves C for a look-up of V each
-//! time, pays from the n-th use on when n > R / (C - V). Buffers that lie side by side may pay together.
+//! Frequently-used Buffers", 2009). What costs R once saves C, for a look-up of V, at each use after that.
+//! So it pays from the n-th use on when n > R / (C - V). Buffers that lie side by side may pay together.
 
 mod usage;
 
@@ -10,7 +10,7 @@ use crate::costs::Warmth;
 use crate::rules;
 use usage::{Row, Usage, is_short};
 
-/// Bytes that are promoted to be pinned, all in all: a program that pins some memory for long gains by it, and one that pins
+/// Bytes that are promoted to be pinned, all in all. A program that pins some memory for long gains by it. One that pins
 /// fresh memory again and again loses some tenths of a second, once (1.5 ms for a MiB on an AMD EPYC).
 const MOST_PINNED: usize = 256 << 20;
 

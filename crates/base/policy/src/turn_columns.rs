@@ -1,10 +1,10 @@
 //! At which end a copy of a column begins: the rule `turn-columns`.
 //!
-//! A column of a matrix takes a cache line for each of its blocks, and most often a page. Where these are more than the caches and the processor's
-//! table of pages have room for, whoever goes through it from the same end each time finds nothing of it there: what comes next was just put away
-//! for what came before it. From the end at which the last copy stopped, the first part is there still. Exchanges of columns of doubles
-//! out of rows of 8 KiB take 3 to 15 % less so on a Xeon, and those of longer blocks, in one copy from column to column, 14 to 30 %; where the
-//! program has touched all of the matrix in between, it makes no difference.
+//! A column of a matrix takes a cache line for each of its blocks, and most often a page. These may be more than the caches and the processor's
+//! table of pages have room for. Then whoever goes through it from the same end each time finds nothing of it there, since what comes next was
+//! just put away for what came before it. From the end at which the last copy stopped, the first part is there still. On a Xeon, exchanges of
+//! columns of doubles out of rows of 8 KiB take 3 to 15 % less so. Those of longer blocks, in one copy from column to column, take 14 to 30 %
+//! less. Where the program has touched all of the matrix in between, it makes no difference.
 
 use crate::rules;
 use std::sync::atomic::{AtomicBool, Ordering};
