@@ -223,7 +223,7 @@ mod tests {
         let ways = Ways::new("sockets", &own, std::slice::from_ref(&own), SILENCE).expect("a provider over TCP");
         assert_eq!(ways.look(), Some(vec![None]));
         let before = getrlimit(Resource::Nofile);
-        setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..before.clone() }).expect("a lower limit");
+        setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..before }).expect("a lower limit");
         assert_eq!(ways.look(), None);
         setrlimit(Resource::Nofile, before).expect("the limit before");
     }
