@@ -65,6 +65,7 @@ echo "$passed passed, $failed failed, $skipped skipped"
 
 # Every C program at all its numbers of ranks by each way that bytes can move, and mpi4py's suite.
 TERN_TEST_MECHANISMS=all "$here/tests/mechanisms-test.sh" "$prefix" || failed=$((failed + 1))
+"$here/tests/cut-test.sh" "$prefix" xrc sockets || failed=$((failed + 1))
 TERN_TEST_STRANGERS=all "$here/tests/strangers-test.sh" "$prefix" || failed=$((failed + 1))
 
 # Right programs under TERN_CHECK.

@@ -4,13 +4,13 @@
 # machine; skipped, aloud, where those or nft cannot be had.
 # Usage: tests/cut-test.sh PREFIX [WAY...]
 #   WAY: tcp, software for RDMA by the software HCA, xrc for the same with a connection to each node, and providers of libfabric
-#        [tcp software xrc tcp;ofi_rxm sockets]
+#        [tcp software tcp;ofi_rxm; scripts/check-deep.sh has the others]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "${1:?"usage: $0 PREFIX [WAY...]"}" && pwd)
 shift
-[ $# -gt 0 ] || set -- tcp software xrc "tcp;ofi_rxm" sockets
+[ $# -gt 0 ] || set -- tcp software "tcp;ofi_rxm"
 name=ternx$$
 net=10.$((200 + $$ % 50)).$(($$ / 50 % 250))
 if ! command -v nft > /dev/null; then
@@ -29,16 +29,24 @@ rules="nft 'add table inet f
     add chain inet f out { type filter hook output priority 0; }
     add rule inet f in ip saddr $net.4 drop
     add rule inet f out ip daddr $net.4 drop'"
+silence=2s
 # start PROGRAM ARGUMENTS...: runs it on the three hosts over $network.
 start() {
     ip netns exec "${name}b" nft "flush ruleset"
-    on --hosts "$hosts" -n 3 -x "TERN_NETWORK=$network" -x "TERN_OFI_PROVIDER=$provider" -x "TERN_VERBS_TRANSPORT=$transport" -x TERN_PEER_TIMEOUT=2s -x "CUT=$rules" "$@"
+    on --hosts "$hosts" -n 3 -x "TERN_NETWORK=$network" -x "TERN_OFI_PROVIDER=$provider" -x "TERN_VERBS_TRANSPORT=$transport" -x "TERN_PEER_TIMEOUT=$silence" -x "CUT=$rules" "$@"
 }
 # program HOW CALLER
 program() {
     rm -rf "$work/folder"
     mkdir "$work/folder"
     start "$work/cut" "$1" "$2" "$work/folder"
+}
+# gap CALLER: the way is there again after 5 s.
+gap() {
+    (
+        silence=30s rules="$rules; (sleep 5; nft 'flush ruleset') > $work/mended 2>&1 &"
+        program gap "$1"
+    )
 }
 # ends TIMES: jobs in which nothing is cut.
 ends() {
@@ -69,6 +77,10 @@ ways() {
         said '^rank 1: sent, well$' '^rank 1: aborted$' '^rank 2: aborted$'
         check "$over: a receiver that only waits is told" 0 '^rank 2: aborted$' returned program wait $caller
         check "$over: a process that is stopped is not lost" 0 '^rank 1: well, got 5$' program stop $caller
+        said '^rank 2: well, got 5$'
+        # What else there is has no patience but that of TERN_PEER_TIMEOUT.
+        [ "$1" = software ] || continue
+        check "$over: a gap of 5 s loses nobody" 0 '^rank 1: well, got 5$' gap $caller
         said '^rank 2: well, got 5$'
     done
     check "over $1: the last MPI_Session_finalize fails" 9 '^rank 1: MPI_Session_finalize: aborted$' start "$work/session" return

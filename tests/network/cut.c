@@ -4,6 +4,7 @@
 //   return: likewise, and errors are returned. Rank 2 waits for the message.
 //   wait: rank 2 waits for rank 1, which sends nothing and is in no call. Errors are returned.
 //   end: nothing is cut, and all end.
+//   gap: CUT also mends the way some seconds later. Rank 1 sends to rank 2 meanwhile, and waits for it.
 //   stop: nothing is cut. Rank 2 is stopped for 7 s, while rank 1 sends to it and waits for it.
 // CALLER sends the first message of the two, and so makes the connection. In FOLDER ranks tell each other what they have got to, beside MPI.
 #include <mpi.h>
@@ -59,9 +60,18 @@ static void cut(void)
     tell("cut", 1);
 }
 
-static void stopped(int rank)
+// Rank 1 sends to rank 2 and waits for it.
+static void ask(int rank)
 {
     int value = 5, other = 3 - rank;
+    if (rank == 1) MPI_Send(&value, 1, MPI_INT, other, 2, MPI_COMM_WORLD);
+    int code = MPI_Recv(&value, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 2) MPI_Send(&value, 1, MPI_INT, other, 2, MPI_COMM_WORLD);
+    printf("rank %d: %s, got %d\n", rank, word(code), value);
+}
+
+static void stopped(int rank)
+{
     if (rank == 2) {
         tell("stopped", getpid());
         raise(SIGSTOP);
@@ -72,11 +82,8 @@ static void stopped(int rank)
             kill(stopped, SIGCONT);
             return;
         }
-        MPI_Send(&value, 1, MPI_INT, other, 2, MPI_COMM_WORLD);
     }
-    int code = MPI_Recv(&value, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (rank == 2) MPI_Send(&value, 1, MPI_INT, other, 2, MPI_COMM_WORLD);
-    printf("rank %d: %s, got %d\n", rank, word(code), value);
+    ask(rank);
 }
 
 int main(int argc, char **argv)
@@ -92,6 +99,9 @@ int main(int argc, char **argv)
     if (rank) meet(rank, atoi(argv[2]));
     if (!strcmp(how, "stop")) {
         stopped(rank);
+    } else if (!strcmp(how, "gap")) {
+        if (rank == 1) cut();
+        if (rank) ask(rank);
     } else if (!strcmp(how, "end")) {
         printf("rank %d: ends\n", rank);
     } else if (rank == 1) {

@@ -11,6 +11,8 @@ use std::time::Duration;
 /// States of the kernel's.
 const ESTABLISHED: u8 = 1;
 const CLOSE: u8 = 7;
+/// So many questions without an answer are no matter of one that is on its way.
+const AGAIN: u8 = 2;
 
 /// A TCP connection, as it was when the kernel was asked.
 pub struct Connection(libc::tcp_info);
@@ -51,10 +53,16 @@ impl Connection {
         self.0.tcpi_unacked > 0 && self.0.tcpi_retransmits > 0 || self.0.tcpi_probes > 0
     }
 
-    /// The same, and none has come for so long. The peer is gone, or the way to it, where the kernel asks often enough
-    /// ([`keep_alive`](crate::keep_alive)).
+    /// The kernel has asked again and again, and neither an acknowledgement nor data has come for so long. The peer is gone, or the way to it,
+    /// where the kernel asks often enough ([`keep_alive`](crate::keep_alive)).
+    ///
+    /// The answer to one question may be on its way, however old the last sign is: where the peer has had no room for long, the kernel asks
+    /// every two minutes. Such a peer that goes is therefore silent after four minutes at most.
     pub fn is_silent(&self, silence: Duration) -> bool {
-        self.is_asked() && u128::from(self.0.tcpi_last_ack_recv) >= silence.as_millis()
+        let state = &self.0;
+        let is_asked_again = state.tcpi_unacked > 0 && state.tcpi_retransmits >= AGAIN || state.tcpi_probes >= AGAIN;
+        let age = state.tcpi_last_ack_recv.min(state.tcpi_last_data_recv);
+        is_asked_again && u128::from(age) >= silence.as_millis()
     }
 }
 
@@ -72,21 +80,36 @@ mod tests {
     use rustix::net::SendFlags;
     use std::net::{TcpListener, TcpStream};
 
-    fn told(unacked: u32, retransmits: u8, probes: u8, age: u32) -> bool {
+    /// Whether a peer is silent for a limit of five seconds. The ages are those of the last acknowledgement and of the last data, in
+    /// milliseconds.
+    fn told(unacked: u32, retransmits: u8, probes: u8, ages: [u32; 2]) -> bool {
         // SAFETY: a structure of numbers.
         let mut state: libc::tcp_info = unsafe { std::mem::zeroed() };
         (state.tcpi_unacked, state.tcpi_retransmits, state.tcpi_probes) = (unacked, retransmits, probes);
-        state.tcpi_last_ack_recv = age;
+        [state.tcpi_last_ack_recv, state.tcpi_last_data_recv] = ages;
         Connection(state).is_silent(Duration::from_secs(5))
     }
 
     #[test]
     fn only_a_peer_that_was_asked_can_be_silent() {
-        assert!(told(1, 3, 0, 5000), "bytes that were sent again");
-        assert!(told(0, 0, 2, 6000), "asked for room");
-        assert!(!told(1, 3, 0, 4999), "not long enough");
-        assert!(!told(0, 0, 0, 60_000), "nothing was asked");
-        assert!(!told(7, 0, 0, 60_000), "sent just now, after a long pause");
+        assert!(told(1, 3, 0, [5000; 2]), "bytes that were sent again");
+        assert!(told(0, 0, 2, [6000; 2]), "asked for room");
+        assert!(!told(1, 3, 0, [4999; 2]), "not long enough");
+        assert!(!told(0, 0, 0, [60_000; 2]), "nothing was asked");
+        assert!(!told(7, 0, 0, [60_000; 2]), "sent just now, after a long pause");
+    }
+
+    #[test]
+    fn an_answer_may_be_on_its_way() {
+        assert!(!told(0, 0, 1, [120_000; 2]), "asked for room just now, after a long time without any");
+        assert!(!told(1, 1, 0, [60_000; 2]), "sent again just now, after a long pause");
+        assert!(!told(1, 1, 1, [60_000; 2]), "one question is not two");
+    }
+
+    #[test]
+    fn data_is_a_sign() {
+        assert!(!told(1, 3, 0, [60_000, 10]), "data came just now");
+        assert!(!told(1, 3, 0, [10, 60_000]), "an acknowledgement came just now");
     }
 
     #[test]
@@ -95,7 +118,7 @@ mod tests {
         let here = TcpStream::connect(listener.local_addr().expect("an address")).expect("a connection");
         let state = Connection::of(&here).expect("a TCP socket");
         assert!(state.is_open() && !state.is_closed() && !state.is_asked());
-        assert!(Connection::of(std::io::stdin()).is_err());
+        assert!(Connection::of(std::fs::File::open("/dev/null").expect("a device")).is_err());
     }
 
     /// A receiver that computes has no room, and its kernel says so: however short the limit, it is not lost.

@@ -26,7 +26,7 @@ pub fn end_process(code: i32) -> ! {
 }
 
 /// Has the kernel ask the other end of a TCP connection, when nothing has come for a third of `silence`. Without an answer it ends
-/// the connection after `silence`, about. It does not ask while bytes of this end are on their way.
+/// the connection after `silence`, about, and has asked twice by then if that is two seconds or more. It does not ask while bytes of this end are on their way.
 ///
 /// Errors: it is no TCP socket.
 pub fn keep_alive(socket: impl AsFd, silence: Duration) -> rustix::io::Result<()> {
@@ -49,6 +49,18 @@ mod tests {
         assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(10)));
         keep_alive(&socket, Duration::from_millis(10)).expect("a TCP socket");
         assert_eq!(sockopt::tcp_keepidle(&socket), Ok(Duration::from_secs(1)), "the kernel counts seconds");
+    }
+
+    /// One without an answer may be a matter of the answer's way.
+    #[test]
+    fn the_kernel_has_asked_twice_within_the_limit() {
+        let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        for seconds in 2..=120 {
+            let silence = Duration::from_secs(seconds);
+            keep_alive(&socket, silence).expect("a TCP socket");
+            let (idle, between) = (sockopt::tcp_keepidle(&socket), sockopt::tcp_keepintvl(&socket));
+            assert!(idle.expect("a time") + between.expect("a time") <= silence, "{seconds} s");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::ways::Ways;
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::cell::Cell;
 use std::io::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -124,6 +125,7 @@ impl Endpoint {
             thread: Some(thread),
             ready,
             settle: silence.max(SETTLE),
+            settled: Cell::new(None),
         })
     }
 }
@@ -161,6 +163,8 @@ pub struct Ofi {
     ready: Option<OwnedFd>,
     /// How long it waits, when it ends, until what it sent has left.
     settle: Duration,
+    /// How much had begun when it waited last.
+    settled: Cell<Option<u64>>,
 }
 
 impl Ofi {
@@ -309,6 +313,7 @@ impl Channel for Ofi {
     }
 
     fn settle(&self) {
+        self.settled.set(Some(self.shared.call().begun()));
         self.shared.call().mark();
         // A peer that is there may be slow; what it has not taken when this process ends is lost.
         self.work_until(self.settle, State::has_left);
@@ -346,7 +351,10 @@ impl Channel for Ofi {
 
 impl Drop for Ofi {
     fn drop(&mut self) {
-        self.settle();
+        let begun = self.shared.call().begun();
+        if self.settled.get() != Some(begun) {
+            self.settle();
+        }
         self.shared.call().bid_farewell();
         self.work_until(ANSWERS, State::is_answered);
         self.work_until(ANSWERS, State::has_left);

@@ -73,9 +73,8 @@ impl Shared {
     pub fn look(&self) -> Rest {
         match &self.ways {
             Some(ways) => {
-                // The kernel is asked without the lock.
-                let found = ways.look();
-                self.lock().look(&found)
+                // The kernel is asked without the lock. What it does not tell may be on its way.
+                ways.look().map_or(Rest::OnItsWay, |found| self.lock().look(&found))
             }
             // A provider knows by itself whether a packet has come that it tells the end of.
             None => {
@@ -87,7 +86,7 @@ impl Shared {
 
     /// Gives up what has not left in `time`, at the end.
     pub fn give_up_rest(&self, time: Duration) {
-        let found = self.ways.as_ref().map(Ways::look);
+        let found = self.ways.as_ref().and_then(Ways::look);
         self.call().give_up_rest(time, found.as_deref());
     }
 

@@ -5,15 +5,19 @@
 //! kernel is asked about the provider's connections, which are descriptors of this process, as the TCP device asks about its own. Those that
 //! this process has made lead to the address of the peer's endpoint. Those that peers have made come to this one's, and tell only the machine.
 
-use rustix::fd::BorrowedFd;
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::net::{SocketAddrAny, getpeername, getsockname, sockopt};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 use tern_node::{Connection, keep_alive, unacknowledged};
 
-/// How often the kernel asks at most before it ends a connection: long after [`Way::is_silent`] is seen.
-const QUESTIONS: u32 = 60;
+/// How often the kernel asks at most before it ends a connection: long after [`Way::is_silent`] is seen. No provider has this number, so that it
+/// shows which connections are asked as it is wanted.
+const QUESTIONS: u32 = 61;
+/// The least number of a descriptor for a look: lower ones have a meaning of their own.
+const LEAST: i32 = 3;
 
 /// Whether a provider carries its packets over connections of the kernel's.
 pub fn is_over_tcp(provider: &str) -> bool {
@@ -64,41 +68,52 @@ impl Ways {
     }
 
     /// Asks the kernel about the way to each peer: `None` where there is no connection. It also has the kernel ask the other ends while
-    /// nothing is under way, so that silence is seen in any case.
-    pub fn look(&self) -> Vec<Option<Way>> {
+    /// nothing is under way, so that silence is seen in any case. `None` in all: this process's descriptors are not known now.
+    pub fn look(&self) -> Option<Vec<Option<Way>>> {
         let mut found = Found { to: vec![None; self.places.len()], from: HashMap::new() };
-        for descriptor in descriptors() {
-            // SAFETY: it was open just now. If somebody has closed it meanwhile, the calls fail, or tell of another one, which is seldom a
-            // connection of the job's; nothing is read, written or closed.
-            let socket = unsafe { BorrowedFd::borrow_raw(descriptor) };
-            let ends = (address(getsockname(socket).ok()), address(getpeername(socket).ok().flatten()));
-            let (Some(here), Some(there)) = ends else { continue };
-            let rank = self.ranks.get(&there);
-            if rank.is_none() && here != self.own {
+        for descriptor in descriptors()? {
+            // SAFETY: it was open just now. The program or the provider may close it meanwhile, and the number may become that of another file:
+            // nothing is read, written, changed or closed by this number.
+            let seen = unsafe { BorrowedFd::borrow_raw(descriptor) };
+            // No copy of what is no connection of the job's: to close one may have effects, as on the locks of a file.
+            if self.of_job(seen).is_none() {
                 continue;
             }
-            let Ok(state) = Connection::of(socket) else { continue };
+            let socket = match fcntl_dupfd_cloexec(seen, LEAST) {
+                Ok(socket) => socket,
+                Err(Errno::BADF) => continue,
+                Err(_) => return None,
+            };
+            let Some((rank, machine)) = self.of_job(&socket) else { continue };
+            let Ok(state) = Connection::of(&socket) else { continue };
             if !state.is_open() {
                 continue;
             }
-            if !sockopt::socket_keepalive(socket).unwrap_or(true) && keep_alive(socket, self.silence).is_ok() {
-                let _ = sockopt::set_tcp_keepcnt(socket, QUESTIONS);
-            }
-            found.add(
-                rank,
-                there.ip(),
-                Way {
-                    unacknowledged: unacknowledged(socket) > 0,
-                    is_asked: state.is_asked(),
-                    is_silent: state.is_silent(self.silence),
-                },
-            );
+            self.have_asked(&socket);
+            let way = Way {
+                unacknowledged: unacknowledged(&socket) > 0,
+                is_asked: state.is_asked(),
+                is_silent: state.is_silent(self.silence),
+            };
+            found.add(rank, machine, way);
         }
-        self.places
-            .iter()
-            .zip(found.to)
-            .map(|(place, to)| to.or_else(|| found.from.get(&place.as_ref()?.ip()).copied()))
-            .collect()
+        let ways = self.places.iter().zip(found.to);
+        Some(ways.map(|(place, to)| to.or_else(|| found.from.get(&place.as_ref()?.ip()).copied())).collect())
+    }
+
+    /// The other end of a connection of the job's: the rank to whose endpoint it leads, if this process has made it, and the machine.
+    fn of_job(&self, socket: impl AsFd) -> Option<(Option<&usize>, IpAddr)> {
+        let (here, there) = (address(getsockname(&socket).ok())?, address(getpeername(&socket).ok()?)?);
+        let rank = self.ranks.get(&there);
+        (rank.is_some() || here == self.own).then_some((rank, there.ip()))
+    }
+
+    /// Has the kernel ask the other end as often as need be, whatever the provider wants of it.
+    fn have_asked(&self, socket: impl AsFd) {
+        let is_asked = sockopt::socket_keepalive(&socket) == Ok(true) && sockopt::tcp_keepcnt(&socket) == Ok(QUESTIONS);
+        if !is_asked && keep_alive(&socket, self.silence).is_ok() {
+            let _ = sockopt::set_tcp_keepcnt(&socket, QUESTIONS);
+        }
     }
 }
 
@@ -120,10 +135,10 @@ impl Found {
     }
 }
 
-/// The descriptors of this process.
-fn descriptors() -> Vec<i32> {
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+/// The descriptors of this process. `None`: the kernel does not tell, as where there is no further one to read them with.
+fn descriptors() -> Option<Vec<i32>> {
+    let entries = std::fs::read_dir("/proc/self/fd").ok()?;
+    entries.map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn address(name: Option<SocketAddrAny>) -> Option<SocketAddr> {
@@ -146,6 +161,7 @@ fn place(name: &[u8]) -> Option<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     use std::net::{TcpListener, TcpStream};
 
     const SILENCE: Duration = Duration::from_secs(60);
@@ -163,7 +179,7 @@ mod tests {
     /// The ways of the endpoint at the first of these addresses, which is rank 0.
     fn ways(addresses: &[SocketAddr]) -> Vec<Option<Way>> {
         let names: Vec<_> = addresses.iter().map(|address| name(*address)).collect();
-        Ways::new("sockets", &names[0], &names, SILENCE).expect("a provider over TCP").look()
+        Ways::new("sockets", &names[0], &names, SILENCE).expect("a provider over TCP").look().expect("descriptors")
     }
 
     #[test]
@@ -191,6 +207,35 @@ mod tests {
         assert_eq!(ways(&[there, other, away])[1..], [Some(CLEAR), None], "a process of that machine has called");
         assert_eq!(sockopt::socket_keepalive(&here), Ok(true));
         assert_eq!(sockopt::tcp_keepidle(&here), Ok(SILENCE / 3));
+    }
+
+    /// In a process of its own, whose limit it is.
+    #[test]
+    fn without_a_descriptor_nothing_is_known() {
+        const ALONE: &str = "TERN_TEST_ALONE";
+        if std::env::var_os(ALONE).is_none() {
+            let mut it = std::process::Command::new(std::env::current_exe().expect("a program"));
+            it.args(["--exact", "ways::tests::without_a_descriptor_nothing_is_known"]).env(ALONE, "1");
+            assert!(it.status().expect("a process").success());
+            return;
+        }
+        let own = name("127.0.0.1:1".parse().expect("an address"));
+        let ways = Ways::new("sockets", &own, std::slice::from_ref(&own), SILENCE).expect("a provider over TCP");
+        assert_eq!(ways.look(), Some(vec![None]));
+        let before = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(0), ..before }).expect("a lower limit");
+        assert_eq!(ways.look(), None);
+        setrlimit(Resource::Nofile, before).expect("the limit before");
+    }
+
+    #[test]
+    fn the_kernel_asks_as_often_as_need_be() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let there = listener.local_addr().expect("an address");
+        let here = TcpStream::connect(there).expect("a connection");
+        sockopt::set_socket_keepalive(&here, true).expect("a socket");
+        ways(&["127.0.0.1:1".parse().expect("an address"), there]);
+        assert_eq!(sockopt::tcp_keepidle(&here), Ok(SILENCE / 3), "the provider has it ask less often");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A peer that is being called: its addresses are tried one after the other, until it proves itself at one.
 
+use crate::shared::Sign;
+use rustix::io::Errno;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use tern_proof::{Shake, Stage, connect};
@@ -23,6 +25,8 @@ pub struct Call {
     until: Instant,
     /// A connection has come about, at any of its addresses.
     was_heard: bool,
+    /// This process had no descriptor for some try.
+    was_short: bool,
     /// It has said that it calls this process.
     calls_itself: bool,
     /// What came of each address, for the user.
@@ -41,6 +45,7 @@ impl Call {
             unheard_until: now + (2 * silence).max(all).min(CALL_TIME),
             until: now + CALL_TIME,
             was_heard: false,
+            was_short: false,
             calls_itself: false,
             tried: Vec::new(),
         }
@@ -51,9 +56,15 @@ impl Call {
         if self.was_heard { self.until } else { self.unheard_until }
     }
 
-    /// Whether somebody over there has had a call, at any of its addresses.
-    pub fn was_heard(&self) -> bool {
-        self.was_heard || self.is_heard()
+    /// What it has told of the peer.
+    pub fn sign(&self) -> Sign {
+        if self.was_heard || self.is_heard() {
+            Sign::Heard
+        } else if self.was_short {
+            Sign::Untried
+        } else {
+            Sign::None
+        }
     }
 
     /// Whether somebody over there has the call: its hello was sent.
@@ -69,8 +80,14 @@ impl Call {
         };
         match connect(address, silence) {
             Ok(socket) => self.shake = Some(Shake::new(socket, Stage::Connecting(0), TRY_TIME)),
-            Err(error) => self.next(addresses, &std::io::Error::from(error).to_string()),
+            Err(error) => self.fail(addresses, error),
         }
+    }
+
+    /// No try could be made at this address.
+    fn fail(&mut self, addresses: &[SocketAddr], error: Errno) {
+        self.was_short |= matches!(error, Errno::MFILE | Errno::NFILE);
+        self.next(addresses, &std::io::Error::from(error).to_string());
     }
 
     /// This address leads nowhere.
@@ -115,5 +132,22 @@ impl Call {
              interface (TERN_INTERFACE)",
             tried.join(", ")
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortage_of_ones_own_tells_nothing_of_a_peer() {
+        let addresses = [SocketAddr::from(([127, 0, 0, 1], 9))];
+        for (error, sign) in
+            [(Errno::MFILE, Sign::Untried), (Errno::NFILE, Sign::Untried), (Errno::NETUNREACH, Sign::None)]
+        {
+            let mut call = Call::new(Instant::now(), 1, Duration::from_secs(1));
+            call.fail(&addresses, error);
+            assert_eq!(call.sign(), sign, "{error}");
+        }
     }
 }

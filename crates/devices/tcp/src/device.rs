@@ -117,6 +117,7 @@ impl Tcp {
             Sign::GaveUp => return true,
             // Its own call was taken meanwhile.
             _ if self.connection(peer).is_some() => return false,
+            Sign::Untried => return false,
             Sign::None | Sign::Heard => {}
         }
         let mut unanswered = self.unanswered.borrow_mut();

@@ -91,8 +91,7 @@ impl Service {
             }
             drop(state);
             if call.shake.is_none() && now >= call.until() {
-                let sign = if call.was_heard() { Sign::Heard } else { Sign::None };
-                shared.give_up(peer, call.why(&shared.peers[peer as usize]), sign);
+                shared.give_up(peer, call.why(&shared.peers[peer as usize]), call.sign());
                 return false;
             }
             if call.shake.is_none() && now >= call.again {

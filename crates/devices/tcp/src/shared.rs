@@ -70,10 +70,12 @@ pub struct Failed {
 }
 
 /// What there was of a peer that could not be reached.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// Nothing has answered.
     None,
+    /// This process had no descriptor to call with.
+    Untried,
     /// Something there has answered, without a proof.
     Heard,
     /// It has said that it counts this process as lost.

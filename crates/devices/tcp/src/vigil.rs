@@ -3,7 +3,7 @@
 //! The kernel notices by itself only where nothing is under way (keepalive). Where bytes have not been acknowledged, it
 //! sends them again for a quarter of an hour. Its own limit for that, TCP_USER_TIMEOUT, is none for a peer that computes:
 //! it also ends a connection whose receiver has had no room for so long. So the thread asks for the age of the last
-//! acknowledgement, which a living kernel sends for its process. Connections beside the first one are looked after, too: nobody reads from
+//! acknowledgement or data, which a living kernel sends for its process. Connections beside the first one are looked after, too: nobody reads from
 //! them here, so nobody else would see their end.
 
 use crate::fault::Fault;

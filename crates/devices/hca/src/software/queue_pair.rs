@@ -149,9 +149,6 @@ pub struct Inner {
     attached: bool,
     /// When it is looked whether the peer has answered, if something waits for it.
     patience: u64,
-    /// So many looks one after the other have found that its machine gives no sign, and that no more was executed than that.
-    unanswered: u8,
-    executed_then: u64,
     readable: bool,
     writable: bool,
     /// The peer sends no more: what it has sent is read to its end.
@@ -188,8 +185,6 @@ impl Default for Inner {
             parked: None,
             attached: false,
             patience: NEVER,
-            unanswered: 0,
-            executed_then: 0,
             readable: false,
             writable: false,
             ended: false,

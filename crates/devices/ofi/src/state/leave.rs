@@ -215,7 +215,7 @@ impl State {
     }
 
     /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost, but for those that
-    /// have ended before. `ways`: what the kernel knows of the way to each.
+    /// have ended before. `ways`: what the kernel knows of the way to each, if it tells.
     pub fn give_up_rest(&mut self, time: Duration, ways: Option<&[Option<Way>]>) {
         for peer in 0..self.world() {
             let (begun, ended, _) = self.accesses_to(peer);
@@ -355,6 +355,12 @@ impl State {
             self.peers[peer as usize].injected = false;
             self.push(peer, buffer);
         }
+    }
+
+    /// How many packets and accesses the program has begun.
+    pub fn begun(&self) -> u64 {
+        let begun = |peer: u32| u64::from(self.peers[peer as usize].sent) + self.accesses_to(peer).0;
+        (0..self.world()).map(begun).sum()
     }
 
     /// Whether everybody who was told has answered, or has ended by itself.

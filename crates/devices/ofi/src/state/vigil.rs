@@ -20,8 +20,9 @@ fn is_of_way(error: isize) -> bool {
 }
 
 impl State {
-    /// Loses the peers whose machines are silent. `ways`: what the kernel knows of the way to each.
+    /// Loses the peers whose machines are silent, after it has taken what they have said. `ways`: what the kernel knows of the way to each.
     pub fn look(&mut self, ways: &[Option<Way>]) -> Rest {
+        self.progress();
         let mut rest = Rest::Nothing;
         for peer in 0..self.world() {
             let it = &self.peers[peer as usize];

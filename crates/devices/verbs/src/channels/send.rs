@@ -13,6 +13,8 @@ use tern_hca::{Data, Error, Operation, Segment};
 /// How long the end of the device waits for what was sent to arrive. A card that nobody answers says so after the time that was asked for
 /// ([`tern_hca::Connection`], 4 s), or up to four times that (InfiniBand Architecture Specification, volume 1, 9.7.6.1.3).
 const SETTLE: Duration = Duration::from_secs(20);
+/// For so long it does nothing else, and then sleeps between two looks for so long.
+const NAP: Duration = Duration::from_millis(1);
 /// How long it waits then for what others send.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -389,19 +391,23 @@ impl Channels {
 
     /// Waits until everything that was sent has arrived, or is known to be lost, which takes some seconds.
     pub(crate) fn settle_all(&self) {
-        let end = Instant::now() + SETTLE;
+        let start = Instant::now();
         let open = self.open.borrow().clone();
         for channel in open.iter().filter_map(|&peer| self.known(peer)) {
             let mut asked = false;
             let left = || self.connections.has_left(channel.peer, Duration::ZERO);
-            while !channel.is_settled() && !left() && Instant::now() < end {
+            while !channel.is_settled() && !left() && start.elapsed() < SETTLE {
                 // What went without a completion of its own has arrived when what follows it has.
                 if !asked && channel.sends.flying() == 0 && channel.backlog.borrow().is_empty() {
                     channel.sends.ask();
                     asked = self.send_return(channel);
                 }
-                if self.pump() == 0 {
-                    std::thread::yield_now();
+                if self.pump() > 0 {
+                    continue;
+                }
+                match start.elapsed() < NAP {
+                    true => std::thread::yield_now(),
+                    false => std::thread::sleep(NAP),
                 }
             }
         }

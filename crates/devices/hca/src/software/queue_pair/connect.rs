@@ -10,6 +10,10 @@ use crate::connection::CallingEnd;
 use crate::descriptors;
 use rustix::net::{Shutdown, sockopt};
 
+/// A machine may give no sign for so many times what was asked for, as cards take up to four times that. The kernel repeats what is not
+/// acknowledged ever more seldom, so that a way that is there again is noticed only some time later.
+const UNANSWERED: u32 = 3;
+
 impl Pair {
     /// One end calls, and the other waits: see [`Connection::calling`].
     pub fn connect(self: &Arc<Pair>, peer: Address, connection: &Connection) -> Result<()> {
@@ -108,15 +112,13 @@ impl Pair {
             return self.lose(inner, "the peer did not answer");
         }
         if inner.window.is_empty() {
-            inner.unanswered = 0;
             return;
         }
         // Whoever computes, or is stopped, executes nothing, but its machine gives a sign.
-        let is_asked = |socket| tern_node::Connection::of(socket).is_ok_and(|state| state.is_asked());
-        let stands = std::mem::replace(&mut inner.executed_then, inner.executed) != inner.executed;
-        let is_silent = !stands && inner.socket.as_ref().is_some_and(is_asked);
-        inner.unanswered = if is_silent { inner.unanswered + 1 } else { 0 };
-        if inner.unanswered > inner.connection.retries {
+        let Connection { timeout, retries, .. } = inner.connection;
+        let limit = timeout * (u32::from(retries) + 1) * UNANSWERED;
+        let is_silent = |socket| tern_node::Connection::of(socket).is_ok_and(|state| state.is_silent(limit));
+        if inner.socket.as_ref().is_some_and(is_silent) {
             return self.lose(inner, "its machine gives no sign");
         }
         self.start_patience(inner);

@@ -94,6 +94,38 @@ fn what_waits_for_who_has_ended_is_not_missing() {
 }
 
 #[test]
+fn who_is_not_known_to_have_ended_has_not() {
+    let Some(all) = three() else { return };
+    let mut state = all[0].shared.call();
+    state.peers[1].short = 2;
+    state.give_up_rest(SILENCE, None);
+    assert!(state.take_losses().iter().any(|loss| (loss.peer, loss.undeliverable) == (1, true)));
+}
+
+/// As after a process was stopped for long.
+#[test]
+fn a_farewell_is_read_before_silence_counts() {
+    let Some(mut all) = three() else { return };
+    let ends = all.remove(1);
+    let mut state = all[0].shared.call();
+    // It waits in vain for an answer.
+    drop(ends);
+    assert!(!state.peers[1].farewell);
+    state.look(&[None, Some(SILENT), None]);
+    assert!(state.take_losses().is_empty());
+}
+
+#[test]
+fn who_has_waited_for_what_has_left_does_not_do_so_again() {
+    let Some(mut all) = three() else { return };
+    let first = all.remove(0);
+    first.settle();
+    // As if something never left: for that it waits an hour.
+    first.shared.call().under_way += 1;
+    drop(first);
+}
+
+#[test]
 fn an_error_of_the_provider_may_name_the_way() {
     let Some(all) = three() else { return };
     for (error, undeliverable) in [(libc::ECONNRESET, false), (libc::EHOSTUNREACH, true), (-libc::ETIMEDOUT, true)] {
