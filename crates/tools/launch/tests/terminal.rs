@@ -31,9 +31,12 @@ impl Terminal {
             command.stdin(theirs.try_clone().unwrap());
             command.stdout(theirs.try_clone().unwrap());
             command.stderr(theirs);
-            // SAFETY: two system calls, which may be made between fork and exec.
+            // SAFETY: system calls, which may be made between fork and exec.
             unsafe {
                 command.pre_exec(|| {
+                    // Who starts the tests in the background ignores them, and a shell cannot trap what was ignored before it.
+                    libc::signal(libc::SIGINT, libc::SIG_DFL);
+                    libc::signal(libc::SIGQUIT, libc::SIG_DFL);
                     libc::setsid();
                     libc::ioctl(0, libc::TIOCSCTTY, 0);
                     Ok(())
