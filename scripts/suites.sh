@@ -41,10 +41,7 @@ mirror=${TERN_TEST_MIRROR:+$(cd "$TERN_TEST_MIRROR" && pwd)}
 recipes=$(cd "${TERN_TEST_RECIPES:-$root/scripts/suites}" && pwd)
 check=${TERN_TEST_CHECK:-$root/scripts/suites/check.py}
 jobs=${TERN_TEST_JOBS:-2}
-fc=${TERN_TEST_FC:-}
-for compiler in gfortran gfortran-14 gfortran-13 gfortran-12; do
-    [ -n "$fc" ] || fc=$(command -v $compiler) || true
-done
+fc=${TERN_TEST_FC:-$(a_gfortran)}
 unset LD_LIBRARY_PATH FC F77 F90 TERN_FC
 export MPIFORT_FC="$fc" PATH="$prefix/bin:$PATH"
 

@@ -83,3 +83,13 @@ ways() {
     echo "--nodes 2 -x TERN_PROMOTE=always"
     echo "--nodes 2 -x TERN_NETWORK=tcp -x TERN_PROMOTE=always"
 }
+
+# first COMMAND...: the first of these commands that there is, if any.
+first() {
+    for name; do
+        ! command -v "$name" > /dev/null 2>&1 || { echo "$name" && return; }
+    done
+}
+
+# a_gfortran: the GNU Fortran compiler, by whatever name, if there is one.
+a_gfortran() { first gfortran gfortran-14 gfortran-13 gfortran-12; }

@@ -75,13 +75,6 @@ fortran() {
     fi
 }
 
-# The first of these commands that there is, if any.
-first() {
-    for name; do
-        ! command -v "$name" > /dev/null 2>&1 || { echo "$name" && return; }
-    done
-}
-
 programs Tern "$prefix/bin/mpicxx -O1 -w" "$prefix/bin/mpicc -std=gnu11 -O1 -Wall"
 place=$root/target/faces
 mkdir -p "$place"
@@ -98,7 +91,7 @@ for face in ${TERN_FACES:-mpich openmpi}; do
 done
 
 # In Fortran; no header of another library is needed.
-compilers=${TERN_TEST_FC:-$(first gfortran gfortran-14 gfortran-13 gfortran-12) $(first flang flang-new flang-new-19)}
+compilers=${TERN_TEST_FC:-$(a_gfortran) $(first flang flang-new flang-new-19)}
 [ -n "${compilers# }" ] || skip "in Fortran" "no Fortran compiler"
 "$prefix/bin/mpicc" -pthread -c "$here/ends/catch.c" -o "$work/catch.o"
 for fc in $compilers; do

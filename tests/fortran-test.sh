@@ -42,15 +42,6 @@ expect() {
     if grep -q -e "$pattern" log; then ok "$what"; else fail "$what: no line matches: $pattern"; fi
 }
 
-first() {
-    for name in "$@"; do
-        if command -v "$name" > /dev/null 2>&1; then
-            echo "$name"
-            return
-        fi
-    done
-}
-
 said() { sed -n "1,10s/^[!C] *$1: *//p" "$source"; }
 
 # program SOURCE: with compiler $fc.
@@ -170,7 +161,7 @@ wrapper() {
     mv cache.good cache
 }
 
-compilers=${TERN_TEST_FC:-$(first gfortran gfortran-14 gfortran-13 gfortran-12) $(first flang flang-new flang-new-19)}
+compilers=${TERN_TEST_FC:-$(a_gfortran) $(first flang flang-new flang-new-19)}
 if [ -z "${compilers# }" ]; then
     skip "no Fortran compiler" "Debian has gfortran"
     exit 0

@@ -17,10 +17,7 @@ work=${TERN_TEST_DIR:-$root/target/sources}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 jobs=${TERN_TEST_JOBS:-2}
-fc=${TERN_TEST_FC:-}
-for name in gfortran gfortran-14 gfortran-13 gfortran-12; do
-    [ -n "$fc" ] || fc=$(command -v $name) || true
-done
+fc=${TERN_TEST_FC:-$(a_gfortran)}
 unset LD_LIBRARY_PATH FC F77 F90 TERN_FC
 export MPIFORT_FC="$fc" PATH="$prefix/bin:$PATH" OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
