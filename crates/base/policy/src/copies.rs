@@ -149,10 +149,11 @@ impl Copies {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    const MESSAGE: Message = Message {
+    /// Both send so at the same time, out of memory that both see.
+    pub(crate) const MESSAGE: Message = Message {
         len: 20_000,
         along: Along::Exchange,
         copied: Copied::Dense,

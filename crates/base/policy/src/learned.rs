@@ -148,7 +148,7 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::copies::{Along, Copied};
+    use crate::copies::tests::MESSAGE;
     use crate::trial::{TURN, TURNS};
 
     #[test]
@@ -165,19 +165,11 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_given_back_is_made_up_for() {
-        let message = Message {
-            len: 20_000,
-            along: Along::Exchange,
-            copied: Copied::Dense,
-            long: false,
-            shown: None,
-            peer_tries: false,
-        };
         let given = 3;
         let mut learned = Learned::new(1);
         let mut in_packets = 0;
         for number in 0..TURN * TURNS + given {
-            let turn = learned.turn(&message, || u64::from(number));
+            let turn = learned.turn(&MESSAGE, || u64::from(number));
             if !turn.one_copy {
                 in_packets += 1;
                 // It has gone in one copy all the same.

@@ -98,8 +98,8 @@ impl RecvPlan {
     }
 }
 
-/// Whether a receive of `size` bytes that is published had better be taken back now that its owner waits: packets of up to so many
-/// bytes as `between` tells, beside what the two processes can do, are sooner there. `private`: its memory is not shared.
+/// Whether a receive of `size` bytes that is published had better be taken back now that its owner waits, since packets are sooner there. `private`: its
+/// memory is not shared. `between`: what the two processes can do for each other, and the longest message that goes without asking while both wait.
 #[inline]
 pub fn is_better_taken_back(size: usize, private: bool, between: impl FnOnce() -> (Pair, usize)) -> bool {
     private && {

@@ -27,9 +27,9 @@ pub struct Absent {
 
 impl Absent {
     /// Takes the place of the collective `call` in the order of those.
-    pub fn new(peers: &Rc<impl Member>, call: Call, way: CallKind) -> Absent {
+    pub fn new(peers: &Rc<impl Member>, call: Call, kind: CallKind) -> Absent {
         let peers = peers.group();
-        let tag = peers.next_tag(call as u8, way);
+        let tag = peers.next_tag(call as u8, kind);
         Absent { peers: peers.clone(), tag, awaited: RefCell::default(), over: Cell::new(false) }
     }
 

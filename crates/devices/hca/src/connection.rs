@@ -20,6 +20,13 @@ pub struct Connection {
     pub calling: CallingEnd,
 }
 
+impl Connection {
+    /// How long a peer may give no answer in all, before a request to it fails.
+    pub(crate) fn patience(&self) -> Duration {
+        self.timeout * (u32::from(self.retries) + 1)
+    }
+}
+
 /// Which end of a connection calls the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallingEnd {

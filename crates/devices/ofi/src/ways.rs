@@ -182,6 +182,13 @@ mod tests {
         Ways::new("sockets", &names[0], &names, SILENCE).expect("a provider over TCP").look().expect("descriptors")
     }
 
+    /// A listener, its address, and a connection to it.
+    fn called() -> (TcpListener, SocketAddr, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let there = listener.local_addr().expect("an address");
+        (listener, there, TcpStream::connect(there).expect("a connection"))
+    }
+
     #[test]
     fn names_are_addresses_of_sockets() {
         let four = "10.0.0.7:4660".parse().expect("an address");
@@ -198,9 +205,7 @@ mod tests {
 
     #[test]
     fn connections_are_found_at_both_ends() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let there = listener.local_addr().expect("an address");
-        let here = TcpStream::connect(there).expect("a connection");
+        let (listener, there, here) = called();
         let _taken = listener.accept().expect("a connection");
         let [other, away] = ["127.0.0.1:1", "127.0.0.2:1"].map(|text| text.parse().expect("an address"));
         assert_eq!(ways(&[other, there])[1], Some(CLEAR), "this process has called");
@@ -230,9 +235,7 @@ mod tests {
 
     #[test]
     fn the_kernel_asks_as_often_as_need_be() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let there = listener.local_addr().expect("an address");
-        let here = TcpStream::connect(there).expect("a connection");
+        let (_listener, there, here) = called();
         sockopt::set_socket_keepalive(&here, true).expect("a socket");
         ways(&["127.0.0.1:1".parse().expect("an address"), there]);
         assert_eq!(sockopt::tcp_keepidle(&here), Ok(SILENCE / 3), "the provider has it ask less often");
@@ -240,9 +243,7 @@ mod tests {
 
     #[test]
     fn other_connections_are_left_alone() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let there = listener.local_addr().expect("an address");
-        let here = TcpStream::connect(there).expect("a connection");
+        let (_listener, _, here) = called();
         let others = ["127.0.0.1:1", "127.0.0.1:2"].map(|text| text.parse().expect("an address"));
         assert_eq!(ways(&others), [None, None]);
         assert_eq!(sockopt::socket_keepalive(&here), Ok(false));

@@ -9,17 +9,17 @@ use std::collections::{HashMap, VecDeque};
 use tern_adi::{Pattern, Status, Tuple};
 
 /// Sender, receiver and tag.
-type CallKind = (Proc, Proc, i32);
+type Envelope = (Proc, Proc, i32);
 /// The bytes, or what is said in place of them.
 type Message = Result<Vec<u8>, u32>;
 /// A receive, until it is taken.
-type Posted = Option<(CallKind, Data)>;
+type Posted = Option<(Envelope, Data)>;
 type Outcome = Option<Result<Vec<[u64; 2]>, Proc>>;
 
 /// Messages under way, and a pair between which only so many come through.
 #[derive(Default)]
 struct Net {
-    queues: RefCell<HashMap<CallKind, VecDeque<Message>>>,
+    queues: RefCell<HashMap<Envelope, VecDeque<Message>>>,
     cut: Option<(Proc, Proc)>,
     left: Cell<usize>,
     receives: RefCell<Vec<Posted>>,

@@ -6,7 +6,7 @@ use tern_adi::Proc;
 
 /// Looks in which all of many processes are called, any of which may answer: three quarters of the time that the wait has lasted before. A call
 /// may make a connection, so they are not called all at once. One that cannot call here gives up what it has sent after twice that time.
-const LOOKS: usize = 24;
+const LOOKS: usize = super::LOOKS as usize * 3 / 4;
 /// Most that one look calls. Where all processes of a large job wait for any other, each would come to hold a connection to all within seconds.
 const MOST: usize = 6;
 
@@ -73,26 +73,24 @@ impl Waits {
     /// The next of many, if it is time: some at each look until all had their turn.
     fn next_of(&mut self, now: Instant, silence: Duration, mut many: Vec<Proc>) -> Vec<Proc> {
         if many.is_empty() {
-            self.any.take_if(|wait| wait.is_over(now, silence));
+            if self.any.take_if(|wait| wait.is_over(now, silence)).is_some() {
+                self.called = None;
+            }
             return many;
+        }
+        let wait = self.any.get_or_insert_with(|| Wait::new(now));
+        wait.seen = now;
+        if self.called.is_none() && !wait.is_due(now, silence) {
+            return Vec::new();
         }
         many.sort_unstable();
         many.dedup();
-        let called = &mut self.called;
-        let wait = self.any.get_or_insert_with(|| {
-            *called = None;
-            Wait::new(now)
-        });
-        wait.seen = now;
-        if called.is_none() && !wait.is_due(now, silence) {
-            return Vec::new();
-        }
-        let before = called.unwrap_or(0);
+        let before = self.called.unwrap_or(0);
         let next = many.len().div_ceil(LOOKS).min(MOST).min(many.len().saturating_sub(before));
         let ends = before + next >= many.len();
-        *called = (!ends).then_some(before + next);
+        self.called = (!ends).then_some(before + next);
         if ends {
-            *wait = Wait::new(now);
+            wait.since = now;
         }
         // Those behind the last one first.
         let behind = self.last.map_or(0, |last| many.partition_point(|&peer| peer <= last));

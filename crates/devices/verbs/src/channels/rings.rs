@@ -93,7 +93,9 @@ impl Channels {
     fn take_ring_step(&self, channel: &Channel, step: RingStep) {
         let word = match step {
             RingStep::Resume => {
-                channel.inbox.get().inspect(|inbox| inbox.state.set(Use::Active));
+                if let Some(inbox) = channel.inbox.get() {
+                    inbox.state.set(Use::Active);
+                }
                 Word::Resume
             }
             RingStep::Offer => {

@@ -77,12 +77,12 @@ impl<'a> Source<'a> {
 /// Where the data of a request goes.
 pub struct Target<'a> {
     pub access: &'a Access,
-    place: Lies,
+    place: Destination,
     /// Bytes that have come, in file representation.
     came: u64,
 }
 
-enum Lies {
+enum Destination {
     Dense(*mut u8),
     Scattered,
     /// To be converted at the end.
@@ -95,10 +95,10 @@ impl<'a> Target<'a> {
         let place = match memory.ty.dense_run(memory.count) {
             _ if !access.transfer.view.io.representation().is_plain() => {
                 let bytes = tern_memory::zeroed(access.transfer.bytes as usize);
-                Lies::Converted(bytes.map_err(|lack| no_memory("all data, before it is converted", lack))?)
+                Destination::Converted(bytes.map_err(|lack| no_memory("all data, before it is converted", lack))?)
             }
-            Some((at, _)) => Lies::Dense(memory.base.wrapping_offset(at as isize)),
-            None => Lies::Scattered,
+            Some((at, _)) => Destination::Dense(memory.base.wrapping_offset(at as isize)),
+            None => Destination::Scattered,
         };
         Ok(Target { access, place, came: 0 })
     }
@@ -109,12 +109,12 @@ impl<'a> Target<'a> {
     pub fn room(&mut self, share: Range<u64>) -> Result<(Data, Vec<u8>)> {
         let len = (share.end - share.start) as usize;
         Ok(match &mut self.place {
-            Lies::Dense(base) => (Data::Bytes(base.wrapping_add(share.start as usize), len), Vec::new()),
-            Lies::Converted(bytes) => {
+            Destination::Dense(base) => (Data::Bytes(base.wrapping_add(share.start as usize), len), Vec::new()),
+            Destination::Converted(bytes) => {
                 let room = &mut bytes[share.start as usize..][..len];
                 (Data::Bytes(room.as_mut_ptr(), len), Vec::new())
             }
-            Lies::Scattered => {
+            Destination::Scattered => {
                 let mut bytes = gathering(len)?;
                 (Data::Bytes(bytes.as_mut_ptr(), len), bytes)
             }
@@ -123,7 +123,7 @@ impl<'a> Target<'a> {
 
     /// So many bytes have come into the room of the part that begins at `from`.
     pub fn came(&mut self, from: u64, bytes: u64, held: &[u8]) {
-        if let Lies::Scattered = self.place {
+        if let Destination::Scattered = self.place {
             self.scatter(from, &held[..bytes as usize]);
         }
         self.came += bytes;
@@ -133,11 +133,11 @@ impl<'a> Target<'a> {
     pub fn put(&mut self, from: u64, bytes: &[u8]) {
         match &mut self.place {
             // SAFETY: the program keeps its buffer valid and unshared until the operation is complete.
-            Lies::Dense(base) => unsafe {
+            Destination::Dense(base) => unsafe {
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), base.wrapping_add(from as usize), bytes.len());
             },
-            Lies::Converted(room) => room[from as usize..][..bytes.len()].copy_from_slice(bytes),
-            Lies::Scattered => self.scatter(from, bytes),
+            Destination::Converted(room) => room[from as usize..][..bytes.len()].copy_from_slice(bytes),
+            Destination::Scattered => self.scatter(from, bytes),
         }
         self.came += bytes.len() as u64;
     }
@@ -150,7 +150,7 @@ impl<'a> Target<'a> {
 
     /// Bytes of memory that have come. The file ends once, so these are the first ones.
     pub fn finish(self) -> Result<u64> {
-        let Lies::Converted(bytes) = &self.place else { return Ok(self.came) };
+        let Destination::Converted(bytes) = &self.place else { return Ok(self.came) };
         let representation = self.access.transfer.view.io.representation();
         // SAFETY: as in `put`.
         Ok(unsafe { representation.unpack(&self.access.transfer.memory(), &bytes[..self.came as usize])? })

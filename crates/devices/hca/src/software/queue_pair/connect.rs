@@ -97,8 +97,7 @@ impl Pair {
         if inner.patience != NEVER || self.rings.get().is_some() {
             return;
         }
-        let Connection { timeout, retries, .. } = inner.connection;
-        let wait = if inner.attached { timeout } else { timeout * (u32::from(retries) + 1) };
+        let wait = if inner.attached { inner.connection.timeout } else { inner.connection.patience() };
         inner.patience = now() + wait.as_nanos() as u64;
         self.hca.engine().visit_at(inner.patience, self.number);
     }
@@ -115,8 +114,7 @@ impl Pair {
             return;
         }
         // Whoever computes, or is stopped, executes nothing, but its machine gives a sign.
-        let Connection { timeout, retries, .. } = inner.connection;
-        let limit = timeout * (u32::from(retries) + 1) * UNANSWERED;
+        let limit = inner.connection.patience() * UNANSWERED;
         let is_silent = |socket| tern_node::Connection::of(socket).is_ok_and(|state| state.is_silent(limit));
         if inner.socket.as_ref().is_some_and(is_silent) {
             return self.lose(inner, "its machine gives no sign");
