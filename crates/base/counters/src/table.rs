@@ -170,6 +170,10 @@ counters! {
         KERNEL = "kernel": Counter, "messages", Tuner;
         /// Their bytes.
         KERNEL_BYTES = "kernel_bytes": Aggregate, "bytes", Tuner;
+        /// Messages of which this process gave its share of the copy to a thread of the library (TERN_OFFLOAD).
+        OFFLOADED = "offloaded": Counter, "messages", Tuner;
+        /// Their bytes.
+        OFFLOADED_BYTES = "offloaded_bytes": Aggregate, "bytes", Tuner;
         /// Bytes that the kernel module copied for this process, of messages and one-sided operations.
         MODULE_BYTES = "module_bytes": Aggregate, "bytes", Tuner;
         /// Copies for which the module found no region of the peer's, so that process_vm_readv or process_vm_writev did them.

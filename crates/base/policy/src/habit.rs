@@ -136,6 +136,12 @@ impl Habits {
         if self.open { self.last.sends } else { self.round.sends_first }
     }
 
+    /// It most likely waits for what it posts at once.
+    #[inline]
+    pub fn waits_at_once(&self) -> bool {
+        self.at_once.holds() && rules::HABITS.is_on()
+    }
+
     /// It most likely waits for one receive at a time.
     #[inline]
     pub fn waits_for_one(&self) -> bool {

@@ -55,6 +55,7 @@ mod habit;
 mod learned;
 mod lending;
 mod maker;
+pub mod offload;
 pub mod one_sided;
 mod order;
 pub mod pair;

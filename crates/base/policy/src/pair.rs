@@ -57,6 +57,8 @@ pub struct Pair {
     pub window: usize,
     /// A receive that found no room to be published may find some when others have ended.
     pub has_room_later: bool,
+    /// A thread of this process copies long messages, while its program goes on ([`crate::offload`]).
+    pub copies_beside: bool,
     /// The mechanism that the user asks for.
     pub asked: Mechanism,
     /// `kernel_from` is the user's word, where no mechanism is asked for: no other way is tried.
@@ -78,6 +80,7 @@ impl Default for Pair {
             copies_up_to: 0,
             window: 0,
             has_room_later: true,
+            copies_beside: false,
             asked: Mechanism::Auto,
             kernel_from_is_asked: false,
         }
@@ -225,6 +228,7 @@ mod tests {
         copies_up_to: 0,
         window: 0,
         has_room_later: true,
+        copies_beside: false,
         asked: Mechanism::Auto,
         kernel_from_is_asked: false,
     };

@@ -4,6 +4,7 @@
 //! else. What takes time to find out is a step of its own, as for a send ([`crate::Step`]).
 
 use crate::maker::{Maker, Why};
+use crate::offload::goes_beside;
 use crate::pair::{Likely, Pair};
 use crate::rules;
 
@@ -169,7 +170,8 @@ impl RecvFacts {
 ///
 /// Errors: the step that has to be taken before that is known; likewise below.
 pub fn receive(facts: &RecvFacts, known: &RecvKnown) -> RecvOutcome<RecvPlan> {
-    if facts.near && facts.call_exchanges {
+    // A collective that goes on beside its program, whose sender has a thread that copies, gains by being seen.
+    if facts.near && facts.call_exchanges && !goes_beside(&facts.pair, facts.size, facts.call_waits) {
         return Ok(RecvPlan::Packets);
     }
     let left = facts.near && !facts.call_waits && is_better_left(facts, known)?;
@@ -254,6 +256,7 @@ mod tests {
         copies_up_to: 0,
         window: 0,
         has_room_later: true,
+        copies_beside: false,
         asked: tern_settings::Mechanism::Auto,
         kernel_from_is_asked: false,
     };
@@ -282,6 +285,7 @@ mod tests {
         kernel: bool,
         speculative: Option<bool>,
         shared: bool,
+        copies_beside: bool,
     }
 
     impl World {
@@ -291,6 +295,7 @@ mod tests {
                 published_from: self.packets.map(from),
                 kernel_from: if self.kernel { 0 } else { usize::MAX },
                 fetched_from: if self.fetches { 0 } else { usize::MAX },
+                copies_beside: self.copies_beside,
                 ..PAIR
             }
         }
@@ -348,6 +353,9 @@ mod tests {
         let long = RecvFacts { at_once: true, size: LONG.size, ..exchanges };
         assert_eq!(plan(long, shared), RecvPlan::Publish, "both copy it");
         assert_eq!(plan(long, World::default()), RecvPlan::Await, "else the kernel would");
+        let nonblocking = RecvFacts { call_exchanges: true, ..LONG };
+        assert_eq!(plan(nonblocking, shared), RecvPlan::Packets);
+        assert_eq!(plan(nonblocking, World { copies_beside: true, ..shared }), RecvPlan::Publish, "a thread copies it");
         let call = RecvFacts { call_exchanges: true, call_waits: true, ..FACTS };
         assert_eq!(plan(call, World::default()), RecvPlan::Packets);
         assert_eq!(plan(RecvFacts { near: false, ..call }, World::default()), RecvPlan::Publish);

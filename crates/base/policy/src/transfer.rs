@@ -161,6 +161,8 @@ pub struct Situation {
     pub warmth: Warmth,
     /// The two processes may have to share a core: more ranks than cores.
     pub crowded: bool,
+    /// This process can give its share of the copy to a thread, and its program most likely computes before it waits ([`crate::offload`]).
+    pub has_copier: bool,
 }
 
 impl Default for Situation {
@@ -179,6 +181,7 @@ impl Default for Situation {
             placement: Placement::L3,
             warmth: Warmth::Warm,
             crowded: false,
+            has_copier: false,
         }
     }
 }

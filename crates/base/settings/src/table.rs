@@ -56,6 +56,18 @@ choice! {
 }
 
 choice! {
+    /// Who copies long messages of a node while the program goes on.
+    pub enum Offload {
+        /// The program's own calls.
+        Off = "off",
+        /// A thread, in processes of one thread that have a core to spare.
+        Auto = "auto",
+        /// A thread, wherever the process runs.
+        Thread = "thread",
+    }
+}
+
+choice! {
     /// How messages above the eager limit travel to another node.
     pub enum Rendezvous {
         /// As the device finds best: by RDMA where the memory can be registered.
@@ -378,6 +390,11 @@ settings! {
     /// programs that call madvise or the like. The user must then know that they do not call it with
     /// MADV_DONTNEED on memory of malloc's.
     PROMOTE: Promote = "TERN_PROMOTE", "auto" => "promotion";
+
+    /// Whether a thread of the library copies long messages inside a node, so that the program computes meanwhile: those of sends that the
+    /// program does not wait for, and those that a late receive finds. `auto`: where the process has one thread and more cores than ranks may
+    /// run on them. `thread`: always, also where it takes the core of a rank.
+    OFFLOAD: Offload = "TERN_OFFLOAD", "auto" => "moving";
 
     /// Whether the kernel tells of promoted memory that the program unmaps (userfaultfd, where it is allowed), so that it need not be
     /// asked at each use; off: it is asked.

@@ -9,6 +9,7 @@ mod mutex;
 mod rwlock;
 mod signals;
 mod thread;
+mod unseen;
 
 pub use condvar::Condvar;
 pub use lock_api;
@@ -16,6 +17,7 @@ pub use mutex::{Mutex, MutexGuard, RawMutex};
 pub use rwlock::{RwLock, RwLockReadGuard};
 pub use signals::without_signals;
 pub use thread::Thread;
+pub use unseen::{Unseen, unseen};
 
 use rustix::thread::futex;
 use std::sync::atomic::AtomicU32;

@@ -5,12 +5,21 @@ use crate::{Exposure, Memory, Run, SpeculativeAddress, Use};
 /// Where the bytes of a message belong that its receiver copies from its sender's memory ([`SingleCopy::pull`]), and by whom they are copied.
 #[derive(Clone, Copy, Debug)]
 pub enum PullTo<'a> {
-    /// Into own memory, that of this request, by the mechanism that costs least; the sender may take part.
-    Receive(&'a Memory, u32),
+    /// Into own memory, that of this request, by the mechanism that costs least; the sender may take part. With what the program does then.
+    Receive(&'a Memory, u32, Then),
     /// Into own memory in one run, by the kernel, at once. The source is private and in one run too.
     ByKernel(&'a Memory),
     /// Into own memory in these runs, at once. The source is a region, or other memory that its owner has told of.
     Runs(&'a [Run]),
+}
+
+/// What the program does after the call in which a transfer begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// It waits for what it has started, or most likely will at once.
+    Waits,
+    /// It most likely computes first: a copy that a thread makes costs it nothing.
+    Computes,
 }
 
 /// Where the bytes of a message belong that its sender copies ([`SingleCopy::push`]).
@@ -75,6 +84,9 @@ pub trait SingleCopy {
     fn push(&self, _peer: u32, _source: &Memory, _target: PushTo<'_>, _sender: u32) -> Pull {
         Pull::No
     }
+
+    /// `peer` is lost: when this returns, nothing is copied any more from or to memory of a transfer with it, and nothing is published there.
+    fn abandon(&self, _peer: u32) {}
 
     /// A number that changes when memory begins to be made private that was shared in place, by a fork of another thread too. While
     /// it does not, peers see at its place what this process stores to memory.

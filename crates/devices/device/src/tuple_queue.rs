@@ -3,6 +3,7 @@
 //! A receiver publishes a receive under its matching tuple where the sender sees it; the sender delivers straight into it. Whether it
 //! may is decided by numbers that the layer above gives: see `tern_adi`'s tuple queues. How the bytes move is the device's choice, by cost.
 
+use crate::single_copy::Then;
 use crate::{Key, Memory};
 use tern_policy::{CopyMode, PublishedReceive};
 
@@ -15,6 +16,8 @@ pub struct Outgoing<'a> {
     pub sender: u32,
     /// The sender waits until the message has left; otherwise it would rather compute.
     pub waits: bool,
+    /// What the program does afterwards.
+    pub then: Then,
     /// How the policy wants it copied.
     pub mode: CopyMode,
 }

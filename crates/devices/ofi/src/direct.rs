@@ -47,7 +47,7 @@ impl SingleCopy for Ofi {
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: PullTo<'_>) -> Pull {
-        let PullTo::Receive(target, receiver) = target else { return Pull::No };
+        let PullTo::Receive(target, receiver, _) = target else { return Pull::No };
         self.shared.call().move_message(peer, target, source, What::Read, End::Pulled(receiver))
     }
 

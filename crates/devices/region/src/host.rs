@@ -23,10 +23,10 @@ impl Single {
     }
 }
 
-/// Whether glibc has never started a thread and the kernel knows of one only, but for those that read what is unmapped.
+/// Whether glibc has never started a thread and the kernel knows of one only, but for those of [`tern_threads::Unseen`].
 pub fn has_one_thread() -> bool {
     // A directory has two links and one more for each thread. How wide their number is depends on the architecture.
-    let links = 3 + u128::from(tern_node::maps::watch::readers());
+    let links = 3 + u128::from(tern_threads::unseen());
     Single::find().is_set() && fs::stat("/proc/self/task").is_ok_and(|stat| u128::from(stat.st_nlink) == links)
 }
 

@@ -118,6 +118,7 @@ pub mod view;
 pub use cma::Run;
 pub use file::extend;
 pub use heap::{Heap, Place};
+pub use host::has_one_thread;
 pub use promote::Promoter;
 #[cfg(not(loom))]
 pub use space::Space;

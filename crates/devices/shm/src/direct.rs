@@ -2,6 +2,7 @@
 
 mod chunks;
 mod deliver;
+mod handed_over;
 mod hold;
 mod joint;
 mod look;
@@ -74,6 +75,7 @@ impl PairFacts for Shm {
             asked: chooser.asked(),
             kernel_from_is_asked: chooser.single_copy_is_asked(),
             window: self.direct.window,
+            copies_beside: self.copies_beside(),
             ..Pair::default()
         }
     }
@@ -159,7 +161,7 @@ impl SingleCopy for Shm {
             return Pull::No;
         }
         let done = match target {
-            PullTo::Receive(target, receiver) => return self.get(peer, source, target, receiver),
+            PullTo::Receive(target, receiver, then) => return self.get(peer, source, target, (receiver, then)),
             PullTo::ByKernel(target) => self.copies(peer) && self.direct.access.read(peer, source, target),
             PullTo::Runs(target) => {
                 let by = self.way_to_region(peer, source.place != 0);
@@ -175,6 +177,12 @@ impl SingleCopy for Shm {
             // The receiver copies, or asks for packets.
             PushTo::Memory(_) => Pull::No,
             PushTo::Joint(number) => self.take_part(peer, source, number, sender),
+        }
+    }
+
+    fn abandon(&self, peer: u32) {
+        if self.is_home(peer) {
+            self.abandon_copies(peer);
         }
     }
 

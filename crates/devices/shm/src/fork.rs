@@ -39,5 +39,7 @@ impl Drop for Shm {
     fn drop(&mut self) {
         let _forks = self.direct.access.keep_forks_out();
         forget(self);
+        // The thread goes before the segment.
+        drop(self.direct.copier.take());
     }
 }

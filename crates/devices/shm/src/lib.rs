@@ -43,6 +43,8 @@ mod sync;
 #[cfg(not(loom))]
 mod bridges;
 #[cfg(not(loom))]
+mod copier;
+#[cfg(not(loom))]
 mod core_balance;
 #[cfg(not(loom))]
 mod declared;
@@ -65,6 +67,8 @@ mod memcheck;
 mod per_peer;
 #[cfg(not(loom))]
 mod segment;
+#[cfg(not(loom))]
+mod share;
 #[cfg(not(loom))]
 mod single_copy;
 #[cfg(not(loom))]

@@ -296,6 +296,18 @@ impl RegionAccess {
         Some(view.wrapping_offset(-low as isize))
     }
 
+    /// As [`RegionAccess::view`]; it stays so until [`RegionAccess::let_go`] has counted it.
+    pub fn held_view(&self, memory: &Memory) -> Option<*mut u8> {
+        let view = self.view(memory)?;
+        self.views.hold();
+        Some(view)
+    }
+
+    /// So many of what [`RegionAccess::held_view`] gave are no longer used.
+    pub fn let_go(&self, views: u32) {
+        (0..views).for_each(|_| self.views.let_go());
+    }
+
     /// Whether [`RegionAccess::view`] says so, without a look at the memory.
     #[inline]
     pub fn can_view(&self, memory: &Memory) -> bool {

@@ -1,10 +1,12 @@
 //! What a process has published, what it delivers, and what it has learned of its peers meanwhile.
 
+use crate::copier::{Copier, Offload};
 use crate::memcheck;
 use crate::posted_receives::Word;
 use crate::single_copy::RegionAccess;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tern_policy::costs::{ByPlacement, Costs, Recency};
 use tern_policy::transfer::Chooser;
@@ -39,6 +41,9 @@ pub struct Transfers {
     pub pending: RefCell<Vec<Pending>>,
     /// What the targets of long messages are.
     pub gauge: RefCell<Gauge>,
+    /// Whether a thread of this process may copy, and the thread. Any thread may ask it.
+    pub offload: Cell<Offload>,
+    pub copier: OnceLock<Copier>,
 }
 
 /// A message that both sides copy and that is not finished.
@@ -75,6 +80,8 @@ impl Transfers {
             room,
             pending: RefCell::default(),
             gauge: RefCell::default(),
+            offload: Cell::new(Offload::Unasked),
+            copier: OnceLock::new(),
         }
     }
 

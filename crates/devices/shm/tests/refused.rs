@@ -3,7 +3,9 @@
 use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use std::sync::Once;
-use tern_device::{Channel, CopyMode, Delivery, Direct, Header, Key, Memory, Outgoing, Pull, PullTo, PushTo, Sink};
+use tern_device::{
+    Channel, CopyMode, Delivery, Direct, Header, Key, Memory, Outgoing, Pull, PullTo, PushTo, Sink, Then,
+};
 use tern_policy::Likely;
 use tern_shm::Shm;
 
@@ -73,7 +75,8 @@ fn send(sender: &Shm, receiver: &Shm, source: &Pages, target: &Pages) -> Option<
     }
     receiver.set_waiting(true);
     direct(receiver).publish(0, &KEY, &target.memory(), 5, 0).expect("room");
-    let message = Outgoing { source: &source.memory(), sender: 7, waits: true, mode: CopyMode::ByDevice };
+    let message =
+        Outgoing { source: &source.memory(), sender: 7, waits: true, then: Then::Waits, mode: CopyMode::ByDevice };
     let found = direct(sender).find_published(1, &KEY, 0, LEN as u64).expect("it is published");
     Some(direct(sender).deliver(1, &found, &message))
 }
@@ -116,7 +119,7 @@ fn what_both_have_begun_and_neither_can_end_goes_in_packets() {
         return eprintln!("skipped: memory of other processes cannot be copied here");
     }
     sender.set_waiting(true);
-    let pull = direct(&receiver).pull(0, &source.memory(), PullTo::Receive(&target.memory(), 5));
+    let pull = direct(&receiver).pull(0, &source.memory(), PullTo::Receive(&target.memory(), 5, Then::Waits));
     let Pull::Joint(number) = pull else { panic!("{pull:?} where both have time") };
     source.lock(true);
     target.lock(true);

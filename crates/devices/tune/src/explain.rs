@@ -98,6 +98,7 @@ pub fn explain(costs: &Costs, facts: &Between) -> String {
                     placement: facts.placement,
                     warmth: Warmth::Warm,
                     crowded: facts.crowded,
+                    has_copier: false,
                 };
                 row(&mut text, costs, facts.single_copy.mechanism(facts.asked, &situation), &situation);
             }
@@ -238,6 +239,7 @@ mod tests {
     const FACTS: Between = Between {
         placement: Placement::L3,
         crowded: false,
+        has_copier: false,
         push: true,
         pull: true,
         eager_limit: 64 << 10,
@@ -349,6 +351,7 @@ mod tests {
             pull: false,
             asked: Mechanism::Pipe,
             crowded: true,
+            has_copier: false,
             placement: Placement::Machine,
             ..FACTS
         };

@@ -78,7 +78,7 @@ impl SingleCopy for Verbs {
     }
 
     fn pull(&self, peer: u32, source: &Memory, target: PullTo<'_>) -> Pull {
-        let PullTo::Receive(target, receiver) = target else { return Pull::No };
+        let PullTo::Receive(target, receiver, _) = target else { return Pull::No };
         self.moves.fetch(&self.channels, peer, source, target, receiver)
     }
 

@@ -13,12 +13,8 @@
 //! program puts where it has no data; mprotect; and shmdt and the truncation of files. A child of fork has no watch; it notices by a
 //! page that the kernel clears.
 
-mod reader;
 mod userfaultfd;
 
-pub use reader::readers;
-
-use reader::Reader;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::io::{Errno, Result, write};
@@ -26,6 +22,7 @@ use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use tern_threads::Unseen;
 use userfaultfd::{Userfaultfd, read_events};
 
 /// Ranges that may wait to be taken; with more, all memory counts as changed.
@@ -105,7 +102,7 @@ pub struct Watch {
     /// Written to end the thread.
     stop: OwnedFd,
     /// `None` while this is dropped.
-    reader: Option<Reader>,
+    reader: Option<Unseen>,
     mine: Mine,
 }
 
@@ -120,7 +117,7 @@ impl Watch {
         let (shared, mine) = (Box::new(Shared::new()), Mine::new()?);
         let address = (&raw const *shared).cast::<c_void>();
         // SAFETY: `run` keeps to the rules; `shared` is dropped after the reader, and is made of atomics.
-        let reader = unsafe { Reader::start(run, address, [file.as_fd(), stop.as_fd()])? };
+        let reader = unsafe { Unseen::start(c"tern-unmap", run, address, &[file.as_fd(), stop.as_fd()])? };
         Ok(Watch { file, shared, stop, reader: Some(reader), mine })
     }
 
@@ -197,9 +194,10 @@ impl Drop for Watch {
     }
 }
 
-/// The thread. Every unmapping of watched memory waits for it: it must not wait for anything else. See [`reader`] for what else it
+/// The thread. Every unmapping of watched memory waits for it: it must not wait for anything else. See [`Unseen`] for what else it
 /// must not do.
-fn run(shared: *const c_void, [file, stop]: [BorrowedFd<'_>; 2]) {
+fn run(shared: *const c_void, files: &[BorrowedFd<'_>]) {
+    let &[file, stop] = files else { return };
     // SAFETY: what `Watch::start` has given; it outlives the thread.
     let shared = unsafe { &*shared.cast::<Shared>() };
     loop {

@@ -260,6 +260,7 @@ pub(crate) mod tests {
                 push: bit(9),
                 pull: bit(10),
                 crowded: bit(11),
+                has_copier: false,
                 placement: *placement,
             });
         }

@@ -6,7 +6,9 @@
 use std::ops::RangeInclusive;
 
 use super::{By, Chooser, Situation, Stage, Transfer};
+use crate::offload::is_worth_a_thread;
 use crate::plan::CopyMode;
+use tern_settings::Mechanism;
 
 /// Bytes that one side copies at a time when both are at work: of a message up to twice as long two chunks, which are as many as two
 /// processes need, but not less than the lower bound. The first is the sender's, who begins a little sooner.
@@ -41,6 +43,11 @@ pub enum Deliver {
     Kernel,
     /// Both have the kernel copy, chunk by chunk.
     JointKernel,
+    /// A thread of this process copies, chunk by chunk, and so may the receiver.
+    HandedOver {
+        /// It has the kernel copy; else through its view of the receiver's memory.
+        by_kernel: bool,
+    },
 }
 
 /// What the receiver of a message that waits at its sender does.
@@ -56,6 +63,11 @@ pub enum Get {
     Kernel,
     /// Both have the kernel copy, chunk by chunk.
     JointKernel,
+    /// A thread of this process copies, chunk by chunk, and so may the sender.
+    HandedOver {
+        /// It has the kernel copy; else through its view of the sender's memory.
+        by_kernel: bool,
+    },
 }
 
 impl Situation {
@@ -69,9 +81,27 @@ impl Situation {
 }
 
 impl Chooser {
+    /// Whether a thread of this process copies the message, by the kernel or not. Where it does, neither side's program has to wait for it, so
+    /// what trials have found of calls that copy does not count.
+    fn hands_over(&self, situation: &Situation) -> Option<bool> {
+        let shared = situation.source_shared && situation.target_shared;
+        let kernel = (situation.push || situation.pull) && situation.block == 0;
+        let by_kernel = match self.asked() {
+            Mechanism::Auto if shared => false,
+            Mechanism::Mapped => shared.then_some(false)?,
+            Mechanism::Auto | Mechanism::Cma => kernel.then_some(true)?,
+            Mechanism::Pipe | Mechanism::Module => return None,
+        };
+        let long = is_worth_a_thread(self.costs(), situation.placement, by_kernel, situation.size);
+        (situation.has_copier && long).then_some(by_kernel)
+    }
+
     /// What the sender does that sees a published receive. `waits`: its program waits for the message. `copy`: what trials have found.
     #[inline]
     pub fn deliver(&self, situation: &Situation, waits: bool, copy: CopyMode, now: impl FnOnce() -> u64) -> Deliver {
+        if let Some(by_kernel) = self.hands_over(situation) {
+            return Deliver::HandedOver { by_kernel };
+        }
         let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
         // One chunk is copied faster by who reads from the other's cache than by who writes to what the other has. A sender that could
         // compute leaves all of it.
@@ -104,6 +134,9 @@ impl Chooser {
     /// What the receiver does that may get a message from where it lies.
     #[inline]
     pub fn get(&self, situation: &Situation, now: impl FnOnce() -> u64) -> Get {
+        if let Some(by_kernel) = self.hands_over(situation) {
+            return Get::HandedOver { by_kernel };
+        }
         let shares =
             |by, by_kernel| by == By::Both && !situation.crowded && situation.size > chunk(situation.size, by_kernel);
         match self.pick(situation, now) {
@@ -207,6 +240,36 @@ mod tests {
         for situation in [shared, private] {
             let one = get(&[Mover::MappedBoth, Mover::CmaBoth], Situation { crowded: true, ..situation });
             assert!(!matches!(one, Get::Joint | Get::JointKernel), "two on one core do not help each other: {one:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_copies_what_is_long_enough_by_the_mechanism_that_is_possible() {
+        let costs = Costs::default();
+        let asked = |asked| Chooser::new(Rc::new(costs.clone()), asked, SingleCopy::default());
+        let auto = asked(Mechanism::Auto);
+        let with = |situation: Situation| Situation { has_copier: true, ..situation };
+        let deliver = |chooser: &Chooser, situation, copy| chooser.deliver(&with(situation), false, copy, || 0);
+        let over = |by_kernel| Deliver::HandedOver { by_kernel };
+        let published = Stage::Published;
+        assert_eq!(deliver(&auto, shared(published), CopyMode::Packets), over(false));
+        assert_eq!(deliver(&auto, private(published), CopyMode::ByDevice), over(true));
+        assert_eq!(auto.get(&with(private(Stage::Requested)), || 0), Get::HandedOver { by_kernel: true });
+        assert_eq!(auto.get(&with(shared(Stage::Requested)), || 0), Get::HandedOver { by_kernel: false });
+        let short = Situation { size: 4 << 10, ..private(published) };
+        assert!(!matches!(deliver(&auto, short, CopyMode::ByDevice), Deliver::HandedOver { .. }));
+        let pieces = Situation { block: 8 << 10, ..private(published) };
+        assert!(!matches!(deliver(&auto, pieces, CopyMode::ByDevice), Deliver::HandedOver { .. }));
+        let refused = Situation { push: false, ..private(published) };
+        assert!(!matches!(deliver(&auto, refused, CopyMode::ByDevice), Deliver::HandedOver { .. }));
+        for (mechanism, wanted) in
+            [(Mechanism::Cma, Some(true)), (Mechanism::Mapped, Some(false)), (Mechanism::Pipe, None)]
+        {
+            let step = deliver(&asked(mechanism), Situation { push: true, ..shared(published) }, CopyMode::ByDevice);
+            assert_eq!(
+                wanted.is_some(),
+                matches!(step, Deliver::HandedOver { by_kernel } if Some(by_kernel) == wanted)
+            );
         }
     }
 

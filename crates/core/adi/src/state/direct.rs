@@ -43,7 +43,7 @@ impl State {
         })?;
         let request = self.requests.start_send(to, *tuple, data.clone());
         self.rendezvous.keep_located(request, memory);
-        let message = Outgoing { source: memory, sender: request, waits, mode };
+        let message = Outgoing { source: memory, sender: request, waits, then: self.then(waits), mode };
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &found, &message);
         count(&delivery, data.len());

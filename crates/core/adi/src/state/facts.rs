@@ -248,7 +248,7 @@ impl State {
             waiting_limit: self.waiting_limit_by(to, || pair.window),
             zero_copy_from: self.lends_from,
             caller: self.call.caller(waits),
-            habit: if long { self.habit(to, len, waits) } else { policy::Habit::Plain },
+            habit: if long { self.habit(to, &pair, len, waits) } else { policy::Habit::Plain },
             standard: mode == SendMode::Standard,
             full: self.stream.is_full(to),
         }

@@ -44,6 +44,9 @@ impl State {
             return;
         }
         self.moved = true;
+        if let Some(direct) = self.mcm.direct() {
+            direct.abandon(peer);
+        }
         self.unexpected.forget(peer);
         self.stream.clear(peer);
         self.close_shortest();

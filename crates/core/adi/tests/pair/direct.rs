@@ -361,7 +361,7 @@ impl SingleCopy for Port {
 
     fn pull(&self, peer: u32, source: &Memory, target: PullTo<'_>) -> Pull {
         let done = match target {
-            PullTo::Receive(target, receiver) => return self.get(peer, source, target, receiver),
+            PullTo::Receive(target, receiver, _) => return self.get(peer, source, target, receiver),
             PullTo::ByKernel(target) => self.get_by_kernel(peer, source, target),
             PullTo::Runs(target) => self.copy_segments(peer, source, target),
         };

@@ -150,6 +150,12 @@ impl SingleCopy for MultiDevice {
         self.shm.keep_places(more);
     }
 
+    fn abandon(&self, peer: u32) {
+        if let Some((device, peer)) = self.direct_to(peer) {
+            device.abandon(peer);
+        }
+    }
+
     fn give_back(&self, quiet: bool) {
         self.shm.give_back(quiet);
     }

@@ -7,7 +7,8 @@ use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
 use crate::{
     AfterFork, Channel, CopyMode, Delivery, Direct, Direction, Exposure, Found, Group, Header, Key, Lease, Memory,
-    Name, NotCopied, Outgoing, PeerState, Pull, PullTo, Purpose, PushTo, Recall, RecallReason, Run, Sink, Use, unmap,
+    Name, NotCopied, Outgoing, PeerState, Pull, PullTo, Purpose, PushTo, Recall, RecallReason, Run, Sink, Then, Use,
+    unmap,
 };
 
 /// Messages in a row after which a device that finds out which way is better has tried each.
@@ -69,7 +70,11 @@ fn publish(device: &dyn Channel, target: &Memory, receiver: u32, seen: u32) -> u
 
 fn deliver(device: &dyn Channel, source: &Memory, last: u32, waits: bool) -> Delivery {
     let Some(found) = direct(device).find_published(1, &KEY, last, source.len) else { return Delivery::Stream };
-    direct(device).deliver(1, &found, &Outgoing { source, sender: 77, waits, mode: CopyMode::ByDevice })
+    direct(device).deliver(
+        1,
+        &found,
+        &Outgoing { source, sender: 77, waits, then: Then::Waits, mode: CopyMode::ByDevice },
+    )
 }
 
 /// Delivers a message for which a receive is published, once its sender knows of it.
@@ -123,7 +128,7 @@ fn fetch(sender: &dyn Channel, receiver: &dyn Channel, request: u32, waits: bool
 
 /// Fetches a message that a sender has asked to send, and that is told if it may take part, early or late.
 fn pull(sender: &dyn Channel, receiver: &dyn Channel, source: &Memory, target: &Memory, late: bool) -> bool {
-    match direct(receiver).pull(0, source, PullTo::Receive(target, 5)) {
+    match direct(receiver).pull(0, source, PullTo::Receive(target, 5, Then::Waits)) {
         Pull::No => return false,
         Pull::Done => {}
         Pull::Pending | Pull::Unordered => fetch(sender, receiver, 5, false),
@@ -374,7 +379,8 @@ pub fn what_was_found_may_be_gone(factory: Factory) {
         let Some(found) = find_soon(sender, receiver, 0) else {
             return eprintln!("skipped: this device shows no receives");
         };
-        let message = Outgoing { source: &source, sender: 77, waits: true, mode: CopyMode::ByDevice };
+        let message =
+            Outgoing { source: &source, sender: 77, waits: true, then: Then::Waits, mode: CopyMode::ByDevice };
         // Another one takes its place.
         match direct(receiver).recall(0, first, RecallReason::Cancel) {
             Recall::Won => {}
@@ -418,7 +424,7 @@ pub fn a_late_receiver_fetches(factory: Factory) {
         }
         sender.set_waiting(false);
         assert_eq!(
-            direct(receiver).pull(0, &Memory::opaque(100_000), PullTo::Receive(&target, 6)),
+            direct(receiver).pull(0, &Memory::opaque(100_000), PullTo::Receive(&target, 6, Then::Waits)),
             Pull::No,
             "nobody knows where it is"
         );

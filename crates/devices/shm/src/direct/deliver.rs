@@ -1,15 +1,17 @@
 //! The tuple queues of this process: receives are published, and the sender of a message for one finds it and fills it; and messages that
 //! the receiver gets. The policy tells how the bytes move.
 
-use super::chunks::{Share, by_kernel, copy_part, count_mapped};
+use super::chunks::{by_kernel, count_mapped};
+use super::joint::slot_of;
 use crate::posted_receives::{PostedReceives, Published, Word};
 use crate::segment::Occupation;
+use crate::share::{Share, Side, copy_part};
 use crate::state::Shm;
 use crate::transfers::Pending;
 use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{
-    Delivery, Ended, Found, Key, Memory, Outgoing, PublishedReceive, Pull, Recall, RecallReason, TupleQueue,
+    Delivery, Ended, Found, Key, Memory, Outgoing, PublishedReceive, Pull, Recall, RecallReason, Then, TupleQueue,
 };
 use tern_node::clock;
 use tern_policy::costs::Placement;
@@ -177,7 +179,9 @@ impl Shm {
     }
 
     /// What is known of a message when it is decided how it goes.
-    pub(super) fn situation(&self, peer: u32, stage: transfer::Stage, source: &Memory, target: &Memory) -> Situation {
+    pub(super) fn situation(
+        &self, peer: u32, stage: transfer::Stage, (source, target): (&Memory, &Memory), then: Then,
+    ) -> Situation {
         let size = source.len.min(target.len);
         let (known, process) = (!source.is_opaque() && !target.is_opaque(), self.segment.process(peer));
         let published = stage == transfer::Stage::Published;
@@ -197,6 +201,7 @@ impl Shm {
             placement: self.placement(peer),
             warmth: self.direct.recency.borrow_mut().note(own.address, size, || self.direct.room.get()),
             crowded: self.is_crowded(),
+            has_copier: then == Then::Computes && self.has_copier(size),
         };
         situation.other_waits = situation.needs_the_other() && self.has_time(peer, size);
         situation
@@ -213,7 +218,7 @@ impl Shm {
 
     /// How a message goes to a published receive.
     pub(super) fn step(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Deliver {
-        let situation = self.situation(peer, transfer::Stage::Published, message.source, target);
+        let situation = self.situation(peer, transfer::Stage::Published, (message.source, target), message.then);
         self.direct.chooser.deliver(&situation, message.waits, message.mode, clock::nanoseconds)
     }
 
@@ -224,16 +229,16 @@ impl Shm {
         let target = posted.target(slot);
         let len = source.len.min(target.len);
         let own = source.address as *const u8;
-        self.direct.by_kernel.set(matches!(step, Deliver::Kernel | Deliver::JointKernel));
+        self.direct
+            .by_kernel
+            .set(matches!(step, Deliver::Kernel | Deliver::JointKernel | Deliver::HandedOver { by_kernel: true }));
         let share = match step {
             Deliver::Joint { begins } => {
                 if !self.direct.access.can_view(&target) {
                     return Filled::Not;
                 }
-                counters::SHARED.add(1);
-                counters::SHARED_BYTES.add(len);
-                let lies = self.gauge(source, &target);
-                word = posted.share(slot, word, source, source.len, lies, begins);
+                let (source, lies) = self.source_for_both(source, &target, false);
+                word = posted.share(slot, word, &source, source.len, lies, begins);
                 if begins { self.copy_out(peer, posted, slot, word, begins) } else { Share::Some }
             }
             Deliver::Mapped => {
@@ -254,11 +259,20 @@ impl Shm {
                 Share::Last
             }
             Deliver::JointKernel => {
-                counters::KERNEL.add(1);
-                counters::KERNEL_BYTES.add(len);
-                let source = by_kernel(&self.direct.access.named(source));
-                word = posted.share(slot, word, &source, source.len, Target::Soon, true);
+                let (source, lies) = self.source_for_both(source, &target, true);
+                word = posted.share(slot, word, &source, source.len, lies, true);
                 self.copy_out(peer, posted, slot, word, true)
+            }
+            Deliver::HandedOver { by_kernel } => {
+                if !by_kernel && !self.direct.access.can_view(&target) {
+                    return Filled::Not;
+                }
+                let (source, lies) = self.source_for_both(source, &target, by_kernel);
+                word = posted.share(slot, word, &source, source.len, lies, false);
+                match self.hand_over(peer, posted, slot, word, Side::Sender) {
+                    true => Share::Some,
+                    false => self.copy_out(peer, posted, slot, word, false),
+                }
             }
             Deliver::Stream | Deliver::Packets => return Filled::Not,
         };
@@ -272,12 +286,35 @@ impl Shm {
         if done { Filled::Whole } else { Filled::Partly }
     }
 
+    /// The source of a message that both sides may copy, as it stands in the slot, and what the target is taken for. Counts the message.
+    fn source_for_both(&self, source: &Memory, target: &Memory, kernel: bool) -> (Memory, Target) {
+        let len = source.len.min(target.len);
+        let (messages, bytes) = match kernel {
+            true => (&counters::KERNEL, &counters::KERNEL_BYTES),
+            false => (&counters::SHARED, &counters::SHARED_BYTES),
+        };
+        messages.add(1);
+        bytes.add(len);
+        match kernel {
+            true => (by_kernel(&self.direct.access.named(source)), Target::Soon),
+            false => (*source, self.gauge(source, target)),
+        }
+    }
+
     /// Gets a message from where it lies, as the receiver that it waits for ([`tern_device::SingleCopy::pull`]).
-    pub(super) fn get(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32) -> Pull {
-        let situation = self.situation(peer, transfer::Stage::Requested, source, target);
+    pub(super) fn get(&self, peer: u32, source: &Memory, target: &Memory, (receiver, then): (u32, Then)) -> Pull {
+        let situation = self.situation(peer, transfer::Stage::Requested, (source, target), then);
         let step = self.direct.chooser.get(&situation, clock::nanoseconds);
-        self.direct.by_kernel.set(matches!(step, Get::Kernel | Get::JointKernel));
+        let kernel = matches!(step, Get::Kernel | Get::JointKernel | Get::HandedOver { by_kernel: true });
+        self.direct.by_kernel.set(kernel);
         match step {
+            Get::HandedOver { by_kernel } => {
+                let Some(number) = self.begin(peer, source, target, receiver, by_kernel) else { return Pull::No };
+                let (posted, slot) = (self.own_posted(peer), slot_of(number));
+                // Without room for it, this process copies when it looks.
+                self.hand_over(peer, posted, slot, posted.word(slot), Side::Receiver);
+                Pull::Joint(number)
+            }
             Get::Mapped | Get::Joint => {
                 let Some(from) = self.direct.access.view(source) else { return Pull::No };
                 let joint = step == Get::Joint;

@@ -1,7 +1,8 @@
 //! Copies by both sides that a receiver has begun: its sender had asked to send, and waits in the library.
 
-use super::chunks::{PROOF, by_kernel};
+use super::chunks::by_kernel;
 use crate::posted_receives::{Published, SLOTS, Stage};
+use crate::share::PROOF;
 use crate::state::Shm;
 use crate::transfers::Pending;
 use tern_copy::Target;
@@ -11,6 +12,11 @@ use tern_device::{Key, Memory, Pull};
 /// A slot and the order of its receive, as a number for the sender.
 fn number(slot: u32, order: u32) -> u64 {
     slot as u64 | (order as u64) << 32
+}
+
+/// The slot in such a number.
+pub fn slot_of(number: u64) -> u32 {
+    number as u32
 }
 
 impl Shm {
@@ -47,7 +53,7 @@ impl Shm {
 
     /// Copies from `source` what the receiver has not begun to copy yet of the transfer that it calls `number`.
     pub(super) fn take_part(&self, peer: u32, source: &Memory, number: u64, sender: u32) -> Pull {
-        let (slot, order) = (number as u32, (number >> 32) as u32);
+        let (slot, order) = (slot_of(number), (number >> 32) as u32);
         if slot as usize >= SLOTS {
             return Pull::No;
         }

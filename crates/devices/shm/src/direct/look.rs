@@ -1,8 +1,8 @@
 //! What has become of the receives that this process has published and of the messages that it has left to others.
 
-use super::chunks::Share;
 use crate::memcheck;
 use crate::posted_receives::{PostedReceives, Stage, Word};
+use crate::share::Share;
 use crate::state::Shm;
 use crate::transfers::Pending;
 use tern_device::Sink;
@@ -87,7 +87,12 @@ impl Shm {
     /// Looks after published receives and pending messages; returns how many have ended.
     #[inline]
     pub(crate) fn poll_direct(&self, sink: &mut dyn Sink) -> usize {
-        if self.direct.is_idle() { 0 } else { self.look_at_posted(sink) + self.look_at_pending(sink) }
+        if self.direct.is_idle() {
+            return 0;
+        }
+        let ended = self.look_at_posted(sink) + self.look_at_pending(sink);
+        self.let_go_of_copies();
+        ended
     }
 
     fn look_at_posted(&self, sink: &mut dyn Sink) -> usize {
@@ -158,6 +163,9 @@ impl Shm {
         if !posted.is_shared(slot, word) {
             return true;
         }
+        if self.is_sent_by_thread(message) {
+            return false;
+        }
         message.looks = message.looks.saturating_sub(1);
         // What this side could not copy, the receiver copies or refuses.
         !message.failed && (message.looks == 0 || message.len > *CHUNK.end()) && self.take_over(message)
@@ -192,6 +200,9 @@ impl Shm {
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
     fn help(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) -> bool {
+        if self.is_handed_over(posted, slot, word) {
+            return false;
+        }
         // If this side cannot, the sender does it alone.
         let finished = self.copy_in(peer, posted, slot, word);
         if finished {

@@ -224,6 +224,22 @@ impl RegionAccess {
         moved.is_ok_and(|moved| moved as u64 == len)
     }
 
+    /// As [`RegionAccess::write_part`], to a process that the kernel is known to reach, otherwise as [`RegionAccess::read_from`].
+    pub fn write_to(pid: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
+        // SAFETY: as for `write`.
+        let moved = unsafe { cma::write(pid as Pid, &part(own, skip, len), &part(theirs, skip, len)) };
+        moved.is_ok_and(|moved| moved as u64 == len)
+    }
+
+    /// The process as which the kernel is known to reach `peer` by its number; `None` where the module copies, whose file only the
+    /// threads of the program have.
+    pub fn reached_by_number(&self, peer: u32) -> Option<u32> {
+        match self.kernel[peer as usize].get() {
+            Kernel::Works(pid) => Some(pid as u32),
+            Kernel::Untried | Kernel::Module(_) | Kernel::Fails => None,
+        }
+    }
+
     fn transfer(
         &self, peer: u32, own: &Memory, theirs: &Memory,
         copy: impl FnOnce(Pid, &[Run], &[Run]) -> Result<usize, Failed>,

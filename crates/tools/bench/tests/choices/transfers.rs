@@ -30,6 +30,7 @@ fn situations() -> Vec<(String, Situation)> {
                             pull: copies,
                             other_waits,
                             crowded,
+                            has_copier: false,
                             ..Situation::default()
                         };
                         all.push((format!("{stage_name}, {memory}, {kernel}, {waiting}, {cores}"), situation));

@@ -18,7 +18,7 @@ impl State {
             true => self.locate(request, from, false),
             false => self.requests.get(request).data.memory(),
         };
-        let pull = self.direct().pull(from, &source, PullTo::Receive(&target, request));
+        let pull = self.direct().pull(from, &source, PullTo::Receive(&target, request, self.then(false)));
         if pull != Pull::Done {
             self.unconfirmed.forget(from, sender);
         }

@@ -1,33 +1,32 @@
 //! A thread that the C library does not know of.
 //!
-//! A watch must have one: who unmaps memory waits until somebody else has read of it. A thread of the C library's would make
-//! the process one with several threads, for which its functions take locks and promotion is over. This one only sleeps, in one system
-//! call, and shares nothing with the program but its memory. It has
+//! A thread of the C library's would make the process one with several threads: its functions take locks then, and memory of the program's
+//! can no longer become shared in place. Two of Tern's threads share nothing with the program but its memory, and are of this kind: the one
+//! that reads what is unmapped, for which whoever unmaps memory waits, and the one that copies. Such a thread has
 //! - descriptors of its own, those that it was given: a program that closes all it finds does not close these;
 //! - all signals blocked: the program's handlers run in its own threads;
-//! - the thread-local storage of the thread that has started it, so that it must use none: no allocation, no call into the C library
-//!   that can fail (`errno`), no panic.
+//! - the thread-local storage of the thread that has started it, so that it must use none: no allocation, no panic, no call into the C
+//!   library but those that cannot fail, for a failure writes `errno`.
 
-use super::userfaultfd::last_error;
+use crate::without_signals;
 use rustix::fd::{AsRawFd, BorrowedFd, RawFd};
 use rustix::io::{Errno, Result};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::thread::{futex, set_name};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tern_threads::without_signals;
 
 /// Bytes of its stack.
 const STACK: usize = 64 << 10;
 
 /// Threads of this kind that this process has.
-static READERS: AtomicU32 = AtomicU32::new(0);
+static THREADS: AtomicU32 = AtomicU32::new(0);
 
-/// See [`READERS`]: the C library knows of none of them. In a child of fork, those of its parent.
-pub fn readers() -> u32 {
-    // Relaxed: it changes when a watch is started or ended, by whoever asks.
-    READERS.load(Ordering::Relaxed)
+/// How many threads of this process the C library does not know of. In a child of fork, those of its parent.
+pub fn unseen() -> u32 {
+    // Relaxed: it changes when such a thread is started or ended, by whoever asks.
+    THREADS.load(Ordering::Relaxed)
 }
 
 /// How far it has come.
@@ -35,34 +34,44 @@ const STARTING: u32 = 0;
 const RUNNING: u32 = 1;
 const FAILED: u32 = 2;
 
-/// What a reader does, with its two descriptors.
-pub type Work = fn(shared: *const c_void, files: [BorrowedFd<'_>; 2]);
+/// What such a thread does, with its descriptors, which are those that it was given.
+pub type Work = fn(shared: *const c_void, files: &[BorrowedFd<'_>]);
+
+/// The most descriptors that a thread is given.
+const FILES: usize = 2;
 
 /// What it is started with, at the top of its stack.
 struct Begin {
+    name: &'static CStr,
     work: Work,
     shared: *const c_void,
-    files: [RawFd; 2],
+    files: [RawFd; FILES],
+    given: usize,
     state: AtomicU32,
     /// 0 when the thread has ended: the kernel says so.
     alive: AtomicU32,
 }
 
-/// A running reader.
-pub struct Reader {
+/// A running thread of this kind.
+pub struct Unseen {
     stack: *mut c_void,
     begin: *mut Begin,
 }
 
-impl Reader {
-    /// Starts a thread that does `work`. It has copies of the two descriptors, under the same numbers, and no others.
+impl Unseen {
+    /// Starts a thread of that name, 15 bytes at most, that does `work`. It has copies of the descriptors, two at most, under the same
+    /// numbers, and no others.
     ///
     /// Errors: those of mmap and clone; ENOSYS before Linux 5.9, or what a sandbox says to close_range.
     ///
     /// # Safety
-    /// `work` keeps to the rules above. What is at `shared` stays while the reader lives, and may be used by any thread.
-    pub unsafe fn start(work: Work, shared: *const c_void, files: [BorrowedFd<'_>; 2]) -> Result<Reader> {
-        let files = files.map(|file| file.as_raw_fd());
+    /// `work` keeps to the rules above. What is at `shared` stays while the thread lives, and may be used by any thread.
+    pub unsafe fn start(
+        name: &'static CStr, work: Work, shared: *const c_void, files: &[BorrowedFd<'_>],
+    ) -> Result<Unseen> {
+        let given = files.len();
+        let mut numbers = [-1; FILES];
+        numbers[..given].iter_mut().zip(files).for_each(|(number, file)| *number = file.as_raw_fd());
         // SAFETY: fresh memory.
         let stack = unsafe {
             mmap_anonymous(std::ptr::null_mut(), STACK, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE)?
@@ -71,8 +80,8 @@ impl Reader {
         let begin = stack.wrapping_byte_add(STACK - size_of::<Begin>().next_multiple_of(64)).cast::<Begin>();
         let state = AtomicU32::new(STARTING);
         // SAFETY: inside the stack, of which nobody knows yet.
-        unsafe { begin.write(Begin { work, shared, files, state, alive: AtomicU32::new(1) }) };
-        let reader = ManuallyDrop::new(Reader { stack, begin });
+        unsafe { begin.write(Begin { name, work, shared, files: numbers, given, state, alive: AtomicU32::new(1) }) };
+        let thread = ManuallyDrop::new(Unseen { stack, begin });
         // SAFETY: an own stack that stays until the kernel has said that the thread has ended; `main` is made for this.
         if let Err(error) = unsafe { without_signals(|| spawn(begin)) } {
             // SAFETY: there is no thread.
@@ -80,11 +89,11 @@ impl Reader {
             return Err(error);
         }
         // Relaxed, here and in `drop`: a number alone.
-        READERS.fetch_add(1, Ordering::Relaxed);
-        let reader = ManuallyDrop::into_inner(reader);
-        wait_while(&reader.begin().state, STARTING);
+        THREADS.fetch_add(1, Ordering::Relaxed);
+        let thread = ManuallyDrop::into_inner(thread);
+        wait_while(&thread.begin().state, STARTING);
         // Acquire: as in `main`.
-        if reader.begin().state.load(Ordering::Acquire) == FAILED { Err(Errno::NOSYS) } else { Ok(reader) }
+        if thread.begin().state.load(Ordering::Acquire) == FAILED { Err(Errno::NOSYS) } else { Ok(thread) }
     }
 
     fn begin(&self) -> &Begin {
@@ -98,11 +107,11 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for Unseen {
     /// Waits for the end of the thread, which the caller has told to end.
     fn drop(&mut self) {
         wait_while(&self.begin().alive, 1);
-        READERS.fetch_sub(1, Ordering::Relaxed);
+        THREADS.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: the thread has ended, and nobody else knows of it.
         let _ = unsafe { munmap(self.stack, STACK) };
     }
@@ -141,31 +150,42 @@ unsafe fn spawn(begin: *mut Begin) -> Result<()> {
             alive.cast::<libc::pid_t>(),
         )
     };
-    if thread < 0 { Err(last_error()) } else { Ok(()) }
+    if thread < 0 { Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)) } else { Ok(()) }
 }
 
 /// The thread.
 extern "C" fn main(begin: *mut c_void) -> libc::c_int {
     // SAFETY: what `start` has written; it stays until this thread has ended.
     let begin = unsafe { &*begin.cast::<Begin>() };
-    let _ = set_name(c"tern-unmap");
-    let kept = keep_alone(begin.files);
+    let _ = set_name(begin.name);
+    let files = &begin.files[..begin.given];
+    let kept = keep_alone(files);
     // Release: partner is the acquire in `wait_while` and `start`.
     begin.state.store(if kept { RUNNING } else { FAILED }, Ordering::Release);
     let _ = futex::wake(&begin.state, futex::Flags::empty(), 1);
     if kept {
-        // SAFETY: open in this thread, and nobody else closes them.
-        (begin.work)(begin.shared, begin.files.map(|file| unsafe { BorrowedFd::borrow_raw(file) }));
+        // SAFETY: a descriptor is laid out as its number; those are open in this thread, and nobody else closes them.
+        let files = unsafe { std::slice::from_raw_parts(files.as_ptr().cast::<BorrowedFd<'_>>(), files.len()) };
+        (begin.work)(begin.shared, files);
     }
     0
 }
 
-/// Closes all of this thread's descriptors but two: else a pipe that the program closes would stay open here.
-fn keep_alone(files: [RawFd; 2]) -> bool {
-    let (low, high) = (files[0].min(files[1]) as u32, files[0].max(files[1]) as u32);
-    let close = |first: u32, last: u32| {
-        // SAFETY: this thread's own descriptors. An error writes `errno`, which is that of the thread in `start`.
-        first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0
-    };
-    (low == 0 || close(0, low - 1)) && close(low + 1, high - 1) && close(high + 1, u32::MAX)
+/// Closes all of this thread's descriptors but those: else a pipe that the program closes would stay open here.
+fn keep_alone(files: &[RawFd]) -> bool {
+    let next = |from: u32| files.iter().map(|&file| file as u32).filter(|&file| file >= from).min();
+    let mut first = 0;
+    while let Some(kept) = next(first) {
+        if kept > first && !close(first, kept - 1) {
+            return false;
+        }
+        first = kept + 1;
+    }
+    close(first, u32::MAX)
+}
+
+/// Closes these of this thread's descriptors.
+fn close(first: u32, last: u32) -> bool {
+    // SAFETY: this thread's own descriptors. An error writes `errno`, which is that of the thread in `start`.
+    unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) == 0 }
 }
