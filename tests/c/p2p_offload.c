@@ -3,7 +3,10 @@
 // mpiexec: -x TERN_OFFLOAD=thread
 // A thread of the library copies long messages while neither rank calls MPI: of a send that finds its receive, of a receive that finds its
 // message waiting, and of an alltoall that does not block. The program may be in any call then, or in none.
+// With OFFLOAD_THREADS the program has a thread of its own; with OFFLOAD_DIES rank 0 dies while rank 1 takes messages from it.
 #include "counter.h"
+#include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 enum { ROUNDS = 6 };
@@ -82,8 +85,32 @@ static void alltoall(unsigned char *out, unsigned char *in, size_t length, int r
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
+static void *sleeps(void *nothing)
+{
+    for (;;)
+        nanosleep(&(struct timespec){60, 0}, NULL);
+    return nothing;
+}
+
+/* Rank 0 dies after its messages were asked for, and before all of them can have been taken. */
+static void die(unsigned char *buffer, size_t length)
+{
+    enum { MESSAGES = 32 };
+    MPI_Request requests[MESSAGES];
+    for (int i = 0; i < MESSAGES; i++)
+        if (rank == 0)
+            OK(MPI_Isend(buffer, (int)length, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &requests[i]));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0)
+        raise(SIGKILL);
+    for (int i = 0; i < MESSAGES; i++)
+        OK(MPI_Irecv(buffer, (int)length, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[i]));
+    OK(MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE));
+}
+
 int main(int argc, char **argv)
 {
+    pthread_t other;
     static const size_t lengths[] = {1 << 20, (1 << 22) + 13, 1 << 24};
     MPI_Win window;
     MPI_Aint bytes;
@@ -98,6 +125,8 @@ int main(int argc, char **argv)
     thread = asked && !strcmp(asked, "thread");
     MPI_T_pvar_handle given = counter("offloaded"), given_bytes = counter_of("offloaded_bytes", MPI_T_PVAR_CLASS_AGGREGATE);
     number most = 0;
+    if (getenv("OFFLOAD_THREADS"))
+        pthread_create(&other, NULL, sleeps, NULL);
     for (size_t at = 0; at < sizeof lengths / sizeof *lengths; at++) {
         size_t length = lengths[at];
         unsigned char *shared, *own = malloc(2 * length);
@@ -107,6 +136,8 @@ int main(int argc, char **argv)
             one_way(shared, length, round % 2, round + ROUNDS);
             most += 2 * length;
         }
+        if (getenv("OFFLOAD_DIES"))
+            die(own, length);
         unsigned char *in = malloc(2 * length);
         alltoall(own, in, length, (int)at);
         most += 2 * length;

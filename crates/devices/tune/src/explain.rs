@@ -239,7 +239,6 @@ mod tests {
     const FACTS: Between = Between {
         placement: Placement::L3,
         crowded: false,
-        has_copier: false,
         push: true,
         pull: true,
         eager_limit: 64 << 10,
@@ -351,7 +350,6 @@ mod tests {
             pull: false,
             asked: Mechanism::Pipe,
             crowded: true,
-            has_copier: false,
             placement: Placement::Machine,
             ..FACTS
         };
