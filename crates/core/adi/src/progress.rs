@@ -2,7 +2,7 @@
 
 use crate::*;
 use std::time::{Duration, Instant};
-use tern_mcm::{Step, lock};
+use tern_mcm::{Event, Step, lock};
 
 /// Work done at each progress.
 pub type Hook = Rc<dyn Fn(&Adi) -> Background>;
@@ -98,7 +98,7 @@ impl Adi {
     #[cold]
     fn idle_again(&self) {
         if let Some(direct) = self.mcm.direct() {
-            direct.give_back(self.state.borrow().requests.is_quiet(0));
+            direct.hears_of(Event::Idle { quiet: self.state.borrow().requests.is_quiet(0) });
         }
         if let Some(call) = self.on_idle.get() {
             call();

@@ -23,7 +23,7 @@ use crate::matching::Matching;
 use crate::{Concerned, Damaged, Proc, parts};
 use std::rc::Rc;
 use tern_copy::Source;
-use tern_mcm::{Mcm, lock};
+use tern_mcm::{Event, Mcm, lock};
 use tern_policy::{Learned, ShortPath, Used};
 
 /// Nanoseconds since some moment.
@@ -119,7 +119,7 @@ impl State {
     #[inline]
     pub fn starts(&mut self, alone: bool) {
         if self.learned.starts(alone) {
-            self.direct().end_round();
+            self.direct().hears_of(Event::RoundEnds);
         }
     }
 

@@ -44,10 +44,10 @@ pub use multi_device::MultiDevice;
 pub use network::door;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
-    AfterFork, Bound, ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Ended, Exposure, Found, Gather, Group,
-    Header, Key, Lease, Lending, Lost, Memory, Name, NotCopied, Occupied, Outgoing, PairFacts, Payload, PeerState,
-    Place, Pull, PullTo, Purpose, PushTo, Recall, RecallReason, RemoteMemory, Run, SharedMemory, SingleCopy, Sink,
-    SpeculativeAddress, Then, Times, TupleQueue, Use, Word, copy_short, unmap,
+    AfterFork, Bound, ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Ended, Event, Exposure, Found, Gather,
+    Group, Header, Key, Lease, Lending, Lost, Memory, Name, NotCopied, Occupied, Outgoing, PairFacts, Payload,
+    PeerState, Place, Pull, PullTo, Purpose, PushTo, Recall, RecallReason, RemoteMemory, Run, SharedMemory, SingleCopy,
+    Sink, SpeculativeAddress, Then, Times, TupleQueue, Use, Word, copy_short, unmap,
 };
 pub use tern_proof::{Door, Knock, Progress, Proven, Sealer, TAG};
 pub use tern_shm::News;

@@ -29,7 +29,7 @@ pub use memory::{Direction, Exposure, Key, Memory, Name, Run, SpeculativeAddress
 pub use pair::{PairFacts, PeerState};
 pub use remote_memory::{Lost, RemoteMemory, Word};
 pub use shared_memory::{AfterFork, Lease, NotCopied, SharedMemory, unmap};
-pub use single_copy::{Pull, PullTo, PushTo, SingleCopy, Then};
+pub use single_copy::{Event, Pull, PullTo, PushTo, SingleCopy, Then};
 pub use tern_policy::pair::{Group, Pair, Times};
 pub use tern_policy::{CopyMode, PublishedReceive, Purpose};
 pub use tuple_queue::{Delivery, Ended, Found, Outgoing, Recall, RecallReason, TupleQueue};

@@ -13,6 +13,22 @@ pub enum PullTo<'a> {
     Runs(&'a [Run]),
 }
 
+/// What a device hears of ([`SingleCopy::hears_of`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A call waits: there is time to give back the shared memory that the program has freed.
+    Idle {
+        /// No transfer is under way.
+        quiet: bool,
+    },
+    /// The program begins to wait for what it has started: what begins from now on is another round. Where it is found out which way is
+    /// sooner, all transfers of a round go the same way.
+    RoundEnds,
+    /// This peer is lost: when the call returns, nothing is copied any more from or to memory of a transfer with it, and nothing is published
+    /// there.
+    Lost(u32),
+}
+
 /// What the program does after the call in which a transfer begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
@@ -85,9 +101,6 @@ pub trait SingleCopy {
         Pull::No
     }
 
-    /// `peer` is lost: when this returns, nothing is copied any more from or to memory of a transfer with it, and nothing is published there.
-    fn abandon(&self, _peer: u32) {}
-
     /// A number that changes when memory begins to be made private that was shared in place, by a fork of another thread too. While
     /// it does not, peers see at its place what this process stores to memory.
     fn demotions(&self) -> u32 {
@@ -98,10 +111,6 @@ pub trait SingleCopy {
     /// do.
     fn keep_places(&self, _more: bool) {}
 
-    /// Gives back the shared memory that the program has freed since. Called while a call waits. `quiet`: no transfer is under way.
-    fn give_back(&self, _quiet: bool) {}
-
-    /// The program begins to wait for what it has started: what begins from now on is another round. Where it is found out which way is
-    /// sooner, all transfers of a round go the same way.
-    fn end_round(&self) {}
+    /// Hears of something that concerns transfers.
+    fn hears_of(&self, _event: Event) {}
 }

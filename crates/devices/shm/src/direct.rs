@@ -13,8 +13,8 @@ use crate::state::Shm;
 pub use look::News;
 
 use tern_device::{
-    AfterFork, Direction, Exposure, Group, Lease, Memory, Name, NotCopied, Pair, PairFacts, PeerState, Pull, PullTo,
-    PushTo, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, Use,
+    AfterFork, Direction, Event, Exposure, Group, Lease, Memory, Name, NotCopied, Pair, PairFacts, PeerState, Pull,
+    PullTo, PushTo, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, Use,
 };
 use tern_policy::costs::Placement;
 use tern_policy::transfer;
@@ -180,12 +180,6 @@ impl SingleCopy for Shm {
         }
     }
 
-    fn abandon(&self, peer: u32) {
-        if self.is_home(peer) {
-            self.abandon_copies(peer);
-        }
-    }
-
     fn demotions(&self) -> u32 {
         self.direct.access.demotions()
     }
@@ -194,13 +188,16 @@ impl SingleCopy for Shm {
         self.direct.access.keep_places(more);
     }
 
-    fn give_back(&self, quiet: bool) {
-        self.direct.access.give_back(quiet);
-    }
-
-    fn end_round(&self) {
-        self.direct.chooser.end_round();
-        self.direct.gauge.borrow_mut().end_round();
+    fn hears_of(&self, event: Event) {
+        match event {
+            Event::Idle { quiet } => self.direct.access.give_back(quiet),
+            Event::RoundEnds => {
+                self.direct.chooser.end_round();
+                self.direct.gauge.borrow_mut().end_round();
+            }
+            Event::Lost(peer) if self.is_home(peer) => self.abandon_copies(peer),
+            Event::Lost(_) => {}
+        }
     }
 }
 

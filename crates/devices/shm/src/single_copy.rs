@@ -211,7 +211,7 @@ impl RegionAccess {
         places.set(if more { places.get() + 1 } else { places.get() - 1 });
     }
 
-    /// See [`tern_device::SingleCopy::give_back`].
+    /// See [`tern_device::Event::Idle`].
     pub fn give_back(&self, quiet: bool) {
         self.exposed.quiet.set(quiet);
         self.promoter.borrow_mut().give_back();

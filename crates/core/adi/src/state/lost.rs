@@ -5,6 +5,7 @@ use crate::packet::Packet;
 use crate::parts::unexpected::{Arrival, Body};
 use crate::transfer::{EXPECTED, Published, Side};
 use crate::{Proc, Status, Tuple, UNKNOWN};
+use tern_mcm::Event;
 
 impl State {
     /// Messages had left for `peer`, by calls that have succeeded, and will not arrive. It is lost, which is told next.
@@ -45,7 +46,7 @@ impl State {
         }
         self.moved = true;
         if let Some(direct) = self.mcm.direct() {
-            direct.abandon(peer);
+            direct.hears_of(Event::Lost(peer));
         }
         self.unexpected.forget(peer);
         self.stream.clear(peer);

@@ -3,7 +3,7 @@
 
 use super::{MultiDevice, Via};
 use tern_device::{
-    AfterFork, Delivery, Direct, Direction, Ended, Exposure, Found, Group, Key, Lease, Memory, Name, NotCopied,
+    AfterFork, Delivery, Direct, Direction, Ended, Event, Exposure, Found, Group, Key, Lease, Memory, Name, NotCopied,
     Outgoing, Pair, PairFacts, PeerState, Pull, PullTo, PushTo, Recall, RecallReason, Run, SharedMemory, SingleCopy,
     SpeculativeAddress, Times, TupleQueue, Use,
 };
@@ -150,18 +150,11 @@ impl SingleCopy for MultiDevice {
         self.shm.keep_places(more);
     }
 
-    fn abandon(&self, peer: u32) {
+    fn hears_of(&self, event: Event) {
+        let Event::Lost(peer) = event else { return self.shm.hears_of(event) };
         if let Some((device, peer)) = self.direct_to(peer) {
-            device.abandon(peer);
+            device.hears_of(Event::Lost(peer));
         }
-    }
-
-    fn give_back(&self, quiet: bool) {
-        self.shm.give_back(quiet);
-    }
-
-    fn end_round(&self) {
-        self.shm.end_round();
     }
 }
 
