@@ -44,12 +44,12 @@ typedef struct MPI_ABI_Info *MPI_Info;
 typedef struct MPI_ABI_Errhandler *MPI_Errhandler;
 typedef struct MPI_ABI_Request *MPI_Request;
 typedef struct MPI_ABI_Datatype *MPI_Datatype;
-typedef struct MPI_T_enum_t *MPI_T_enum;
-typedef struct MPI_T_cvar_handle_t *MPI_T_cvar_handle;
-typedef struct MPI_T_pvar_handle_t *MPI_T_pvar_handle;
-typedef struct MPI_T_pvar_session_t *MPI_T_pvar_session;
-typedef struct MPI_T_event_registration_t *MPI_T_event_registration;
-typedef struct MPI_T_event_instance_t *MPI_T_event_instance;
+typedef struct MPI_ABI_T_enum *MPI_T_enum;
+typedef struct MPI_ABI_T_cvar_handle *MPI_T_cvar_handle;
+typedef struct MPI_ABI_T_pvar_handle *MPI_T_pvar_handle;
+typedef struct MPI_ABI_T_pvar_session *MPI_T_pvar_session;
+typedef struct MPI_ABI_T_event_registration *MPI_T_event_registration;
+typedef struct MPI_ABI_T_event_instance *MPI_T_event_instance;
 
 /* Functions that the user writes. */
 typedef void (MPI_User_function)(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);

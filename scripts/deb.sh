@@ -34,7 +34,12 @@ mkdir -p "$stage$home" "$stage/usr/bin" "$stage/usr/share/doc/tern-mpi" "$stage/
     "$stage/DEBIAN"
 cp -a "$prefix/bin" "$prefix/lib" "$prefix/include" "$stage$home/"
 mkdir "$stage$home/share"
-[ ! -d "$prefix/share/tern" ] || cp -a "$prefix/share/tern" "$stage$home/share/"
+for folder in tern modulefiles; do
+    [ ! -d "$prefix/share/$folder" ] || cp -a "$prefix/share/$folder" "$stage$home/share/"
+done
+# Those that mpifort has built there fit the compiler of this machine, and are no part of the package.
+rm -rf "$stage$home/lib/tern/mod"
+mkdir -p "$stage$home/lib/tern/mod"
 # It compares libraries, for those who develop Tern.
 rm -f "$stage$home/bin/tern-bench"
 find "$stage$home/bin" "$stage$home/lib" -type f | while read -r file; do
@@ -83,6 +88,9 @@ for name in mpiexec mpirun; do
         sed "s/^\\(complete -F [a-z_]*\\) $name $name.tern/\\1 $name.tern/" \
             > "$stage/usr/share/bash-completion/completions/$name.tern"
 done
+# By the names of the alternatives, for as long as these are Tern's.
+mkdir -p "$stage$home/share/bash-completion"
+cp -a "$prefix/share/bash-completion/completions" "$stage$home/share/bash-completion/"
 # The files tell their place by themselves; here they stand elsewhere.
 for name in tern tern_region; do
     sed "s|^prefix=.*|prefix=$home|" "$prefix/lib/pkgconfig/$name.pc" > "$stage/usr/lib/$triplet/pkgconfig/$name.pc"
@@ -94,7 +102,9 @@ mkdir -p "$stage/usr/src/tern-1/include/uapi"
 install -m 644 "$root/kmod/include/uapi/tern_ioctl.h" "$stage/usr/src/tern-1/include/uapi/"
 
 doc=$stage/usr/share/doc/tern-mpi
-cp "$root/README.md" "$doc/"
+cp "$root/README.md" "$root/SECURITY.md" "$doc/"
+cp -a "$prefix/share/doc/tern/docs" "$doc/"
+gzip -9n < "$root/CHANGELOG.md" > "$doc/NEWS.gz"
 mkdir "$doc/examples"
 install -m 644 "$prefix/share/doc/tern/region-example.c" "$doc/examples/"
 cat > "$doc/copyright" << TEXT
@@ -146,7 +156,11 @@ alternatives() {
     done
     echo
 }
+# The page and the completion of a program.
 page() {
+    if [ -e "$stage$home/share/bash-completion/completions/$1" ]; then
+        printf ' \\\n    --slave /usr/share/bash-completion/completions/%s %s.completion %s' "$1" "$1" "$home/share/bash-completion/completions/$1"
+    fi
     [ -e "$stage/usr/share/man/man1/$1.tern.1.gz" ] || return 0
     printf ' \\\n    --slave /usr/share/man/man1/%s.1.gz %s.1.gz /usr/share/man/man1/%s.tern.1.gz' "$1" "$1" "$1"
 }
@@ -158,12 +172,19 @@ page() {
     alternatives mpirun mpirun $programs
     printf 'fi\n'
 } > "$stage/DEBIAN/postinst"
-cat > "$stage/DEBIAN/prerm" << 'TEXT'
+cat > "$stage/DEBIAN/prerm" << TEXT
 #!/bin/sh
 set -e
-if [ "$1" = remove ] || [ "$1" = deconfigure ]; then
+if [ "\$1" = remove ] || [ "\$1" = deconfigure ]; then
     update-alternatives --remove mpi /usr/bin/mpicc.tern
     update-alternatives --remove mpirun /usr/bin/mpirun.tern
+fi
+if [ "\$1" = remove ]; then
+    # What was made by these files after they were installed: modules of Fortran, and the kernel module.
+    find $home/lib/tern/mod -mindepth 1 -delete
+    if command -v dkms > /dev/null && [ -n "\$(dkms status tern/1 2> /dev/null)" ]; then
+        dkms remove tern/1 --all
+    fi
 fi
 TEXT
 chmod 755 "$stage/DEBIAN/postinst" "$stage/DEBIAN/prerm"

@@ -104,10 +104,19 @@ sed "s/@VERSION@/$version/" "$root/wrappers/mpi_abi.pc.in" > "$to/lib/pkgconfig/
 for name in tern ompi-c ompi-cxx; do
     sed "s/^Name: .*/Name: $name/" "$to/lib/pkgconfig/mpi_abi.pc" > "$to/lib/pkgconfig/$name.pc"
 done
-for file in README.md LICENSE-APACHE LICENSE-MIT; do
+# For environment-modules and for Lmod; each leaves the other's file alone.
+mkdir -p "$to/share/modulefiles/tern"
+put 644 "$root/wrappers/tern.modulefile" "$to/share/modulefiles/tern/$version"
+put 644 "$root/wrappers/tern.lua" "$to/share/modulefiles/tern/$version.lua"
+
+for file in README.md CHANGELOG.md SECURITY.md LICENSE-APACHE LICENSE-MIT; do
     if [ -e "$root/$file" ]; then
         put 644 "$root/$file" "$to/share/doc/tern/$file"
     fi
+done
+(cd "$root" && find docs -name '*.md') | while read -r page; do
+    mkdir -p "$to/share/doc/tern/${page%/*}"
+    put 644 "$root/$page" "$to/share/doc/tern/$page"
 done
 
 if [ -x "$built/tern-man" ]; then

@@ -138,6 +138,21 @@ for rank in 0 1 2; do
     cmp -s "$place/told.$rank" "$place/began.$rank" || wrong="$wrong, another process than that of rank $rank"
 done
 if [ -z "$wrong" ]; then ok "a debugger comes to a job that runs"; else fail "a debugger comes to a job that runs" "${wrong#, }"; fi
+
+# One debugger for each rank, all in this terminal: lines go to those that are chosen, and the job's code is that of its debuggers.
+rm -f "$place"/began.*
+touch "$place/end"
+printf '%s\n' 'break main' run 'z 1' 'print 41+1' z continue quit |
+    timeout --kill-after=5 100 "$prefix/bin/mpiexec" --gdb -n 2 "$place/held" "$place" > "$evidence" 2>&1 || echo "code $?" >> "$evidence"
+wrong=
+for rank in 0 1; do
+    grep -q "^\[$rank\] Breakpoint 1, .*main" "$evidence" || wrong="$wrong, rank $rank does not stop"
+    grep -q "^\[$rank\] .*exited normally" "$evidence" || wrong="$wrong, rank $rank does not end"
+done
+grep -q '^\[1\] .*= 42$' "$evidence" || wrong="$wrong, what is for rank 1 does not come there"
+! grep -q '^\[0\] .*= 42$' "$evidence" || wrong="$wrong, what is for rank 1 comes to rank 0"
+! grep -q '^code' "$evidence" || wrong="$wrong, $(tail -n 1 "$evidence")"
+if [ -z "$wrong" ]; then ok "a debugger for each rank"; else fail "a debugger for each rank" "${wrong#, }"; fi
 code=0
 sums || code=1
 # With a line of sums of its own.

@@ -179,5 +179,6 @@ done
 if [ $# -eq 0 ]; then
     expect "a compiler that lacks what is needed" "needs Fortran 2018" "$mpifort" -fc="$place/some-fortran" -c uses.f90
     expect "a compiler that is not there" "is not there" "$mpifort" -fc=no-such-fortran -c uses.f90
+    expect "INTEGER of 8 bytes by an option" "INTEGER and LOGICAL have 4 bytes" "$mpifort" -fdefault-integer-8 -c uses.f90
     expect "a wrapper as compiler" "not a wrapper" "$mpifort" -fc=mpif90 -c uses.f90
 fi

@@ -47,6 +47,23 @@ completes() {
     [ "$said" = "$want" ] || { echo "$*: $said"; return 1; }
 }
 if command -v groff > /dev/null; then check "pages have no warning" pages_are_clean; else skip "pages: no groff here"; fi
+# Module files: of environment-modules and of Lmod, each by itself.
+loads() {
+    said=$(bash -c "$1"'
+        unset MPI_HOME; module use "$0/share/modulefiles" && module load tern && command -v mpicc && echo "$MPI_HOME" && module unload tern &&
+            echo "after: ${MPI_HOME-unset}"' "$prefix" 2>&1) || { printf '%s\n' "$said"; return 1; }
+    [ "$said" = "$prefix/bin/mpicc
+$prefix
+after: unset" ] || { printf '%s\n' "$said"; return 1; }
+}
+for init in /usr/share/modules/init/bash /usr/share/lmod/lmod/init/bash; do
+    case $init in *lmod*) name=Lmod ;; *) name=environment-modules ;; esac
+    if [ -e "$init" ]; then
+        check "$name loads and unloads the module file" loads ". $init > /dev/null 2>&1;"
+    else
+        skip "the module file: no $name here"
+    fi
+done
 check "each function and each program has a page" pages_are_complete
 if command -v bash > /dev/null; then
     check "options are completed" completes "--no-library-path" mpiexec --no-l
@@ -90,11 +107,17 @@ if command -v cc > /dev/null; then
     check "mpicc compiles" mpicc.tern "$program" -o /tmp/program
     check "a program runs" has 'rank 1 of 2' mpiexec.tern -n 2 /tmp/program
 fi
+if command -v gfortran > /dev/null; then
+    check "mpifort builds its modules" has 'built MPI' mpifort.tern --showme:compile
+    check "they are in the package's folder" has 'mpi_f08.mod' find "$home/lib/tern/mod" -name '*.mod'
+fi
 check "all of mpicc can be chosen" update-alternatives --set mpi /usr/bin/mpicc.tern
 check "all of mpirun can be chosen" update-alternatives --set mpirun /usr/bin/mpirun.tern
 check "mpicc is Tern's then" has "$home/include" mpicc -show
 check "mpicxx too, and knows its name" has "c++.*$home/include" mpicxx -show
 check "mpirun too" has 'Tern' mpirun --version
+check "mpirun is completed by its own name" has 'complete -F.* mpirun' cat /usr/share/bash-completion/completions/mpirun
+check "the pages of the documentation are there" has 'TERN_STALL' cat /usr/share/doc/tern-mpi/docs/debugging.md
 check "no library is in the loader's folders" same "$(ldconfig -p | grep "$home")" ""
 if command -v man > /dev/null; then
     check "a function has a page" has 'MPI_Send.3tern' man -w 3tern MPI_Send

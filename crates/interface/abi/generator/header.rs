@@ -306,8 +306,7 @@ pub fn header(tables: &Tables) -> String {
     for group in &tables.constants {
         if let Form::Handle(name) = &group.form {
             let tag = name.strip_prefix("MPI_").unwrap();
-            let tag = if tag.starts_with("T_") { format!("{name}_t") } else { format!("MPI_ABI_{tag}") };
-            let _ = writeln!(out, "typedef struct {tag} *{name};");
+            let _ = writeln!(out, "typedef struct MPI_ABI_{tag} *{name};");
         }
     }
     out.push_str("\n/* Functions that the user writes. */\n");

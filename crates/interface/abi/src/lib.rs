@@ -49,4 +49,5 @@ mod entries {
     use tern_mpi::{api, enter, enter_any_time, fast};
 
     include!(concat!(env!("OUT_DIR"), "/entries.rs"));
+    include!("removed.rs");
 }

@@ -15,7 +15,7 @@ use tern_settings::{Entry, Manager, Source};
 
 use crate::allocation::{self, Allocation, Environment, foreign};
 use crate::host_list::{self, Block, Host};
-use crate::options::{Inherit, Options, Program, Stdin, TIMEOUT};
+use crate::options::{Inherit, Options, Program, Stdin, Streams, TIMEOUT};
 use crate::place::{self, Map};
 use section::{Parsed, Section};
 use values::{seconds, shown};
@@ -101,6 +101,9 @@ fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_
         options.programs.push(program);
     }
     options.left_out.dedup();
+    if options.gdb {
+        under_debuggers(options);
+    }
     let total: u64 = options.programs.iter().map(|program| u64::from(program.count)).sum();
     if total > u64::from(MAX_RANKS) {
         return Err(format!("{total} processes are more than the {MAX_RANKS} that are possible"));
@@ -128,6 +131,15 @@ fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_
         options.nodes = Some(total as u32);
     }
     Ok(())
+}
+
+/// Puts gdb in front of each program. One terminal shows what all of them say, and lines that are typed go to those that are chosen.
+fn under_debuggers(options: &mut Options) {
+    options.streams =
+        Streams { tag: true, merge: true, stdin: Stdin::Addressed, ..std::mem::take(&mut options.streams) };
+    for program in &mut options.programs {
+        program.command.splice(0..0, ["gdb", "-q", "--args"].map(OsString::from));
+    }
 }
 
 /// Gives the first program the hosts that the environment names for other launchers, or else those of the resource manager, if the command

@@ -59,6 +59,8 @@ Options of the job:
   -outfile-pattern F    output goes to the file F, in which %r stands for the rank, %h for the host, %g for the
                         number of the world, %p for the number of the host, %% for %; -errfile-pattern: errors
   --stdin N|all|none    the rank that reads the standard input; 0 if not given (also -s)
+  --gdb                 gdb for each rank, here: lines that are typed go to all, or to those of the last line z RANKS (z 0,2-3;
+                        z: to all again); Ctrl-C stops the ranks. Lines of output have [rank] in front
   -print-all-exitcodes  say how each rank ends
   --timeout SECONDS     end the job after this time, with exit code 124 (also from MPIEXEC_TIMEOUT)
   --usize N             MPI_UNIVERSE_SIZE, for programs that start others: by default (or system) the number of
@@ -73,7 +75,7 @@ Long options may have one dash or two, and take their value after a blank or '='
 the program's name, or at '--'. --oversubscribe, --allow-run-as-root, -localonly and --quiet are taken and do
 nothing: Tern behaves so anyway. --bynode, --bycore and the like stand for --map-by, --use-hwthread-cpus for
 :HWTCPUS, --cpus-per-proc N for :PE=N, -bootstrap for --launcher. --mca NAME VALUE, --rankfile, --prefix, -iface,
--disable-auto-cleanup, -gdb and the like of other launchers are left out, with a line.
+-disable-auto-cleanup, -tv and the like of other launchers are left out, with a line.
 
 In a job of Slurm, PBS, LSF or Grid Engine hosts and slots are the job's, and without -n there is a rank for each
 slot. An agent on each host starts its ranks.

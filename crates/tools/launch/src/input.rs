@@ -1,7 +1,11 @@
-//! The standard input for all ranks (`--stdin all`): each gets all of it.
+//! The standard input for all ranks: each gets all of it (`--stdin all`), or the lines that are for it (`--gdb`).
+
+mod addressed;
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Condvar, Mutex};
+
+use addressed::Addressed;
 
 /// What has been read, and whether that is all.
 #[derive(Default)]
@@ -10,9 +14,23 @@ struct Text {
     complete: bool,
 }
 
+/// Who gets the input.
+pub struct Reader<W> {
+    into: W,
+    /// Which lines are for it, if not all are.
+    lines: Option<Addressed>,
+}
+
+impl<W> Reader<W> {
+    /// The end to write to; with a rank, it gets the lines that are for that one.
+    pub fn new(into: W, rank: Option<u32>) -> Reader<W> {
+        Reader { into, lines: rank.map(Addressed::new) }
+    }
+}
+
 /// Reads `from` to its end, and writes that to each of `to`, which are closed then. One that does not take it does not
 /// hold the others up; so all of it is kept in memory until the last one has it.
-pub fn copy<W: Write + Send + 'static>(mut from: impl Read + Send + 'static, to: Vec<W>) {
+pub fn copy<W: Write + Send + 'static>(mut from: impl Read + Send + 'static, to: Vec<Reader<W>>) {
     let text = Arc::new((Mutex::new(Text::default()), Condvar::new()));
     for into in to {
         let text = text.clone();
@@ -37,7 +55,7 @@ pub fn copy<W: Write + Send + 'static>(mut from: impl Read + Send + 'static, to:
     });
 }
 
-fn hand_on(text: &(Mutex<Text>, Condvar), mut into: impl Write) {
+fn hand_on(text: &(Mutex<Text>, Condvar), mut reader: Reader<impl Write>) {
     let mut done = 0;
     loop {
         let mut now = text.0.lock().expect("no thread panics");
@@ -46,11 +64,13 @@ fn hand_on(text: &(Mutex<Text>, Condvar), mut into: impl Write) {
         }
         let piece = now.bytes[done..].to_vec();
         drop(now);
+        let ends = piece.is_empty();
+        done += piece.len();
+        let own = reader.lines.as_mut().map_or_else(|| piece.clone(), |lines| lines.take(&piece));
         // Who has closed its end reads no more.
-        if piece.is_empty() || into.write_all(&piece).is_err() {
+        if reader.into.write_all(&own).is_err() || ends {
             return;
         }
-        done += piece.len();
     }
 }
 
@@ -63,7 +83,7 @@ mod tests {
     fn each_gets_all_and_one_that_does_not_read_holds_nobody_up() {
         let long: Vec<u8> = (0..1 << 20).map(|at| at as u8).collect();
         let (readers, writers): (Vec<PipeReader>, Vec<_>) = (0..3).map(|_| std::io::pipe().unwrap()).unzip();
-        copy(std::io::Cursor::new(long.clone()), writers);
+        copy(std::io::Cursor::new(long.clone()), writers.into_iter().map(|to| Reader::new(to, None)).collect());
         // The first is read last; before that its pipe is full.
         for mut reader in readers.into_iter().rev() {
             let mut got = Vec::new();

@@ -107,7 +107,7 @@ struct Job<'a> {
     ranks: Vec<Rank>,
     output: Output,
     /// What ranks read from that get the standard input together, until it is copied to them.
-    inputs: Vec<OwnedFd>,
+    inputs: Vec<(u32, OwnedFd)>,
     signals: Signals,
     /// The mpiexec of all hosts, if this job is the part of one host.
     uplink: Option<Uplink>,

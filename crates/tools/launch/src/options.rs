@@ -45,6 +45,8 @@ pub struct Options {
     pub verbose: bool,
     /// A debugger has started mpiexec: ranks are held in MPI_Init until it has seen them.
     pub held: bool,
+    /// Each rank runs under a debugger of its own (`--gdb`).
+    pub gdb: bool,
     /// Leave `LD_LIBRARY_PATH` of the ranks alone (`--no-library-path`).
     pub no_library_path: bool,
     /// Say how each rank ends.
@@ -92,7 +94,16 @@ pub enum Stdin {
     Rank(u32),
     /// Each rank of that world gets all of it.
     All,
+    /// Each rank gets the lines that are for it: lines `z RANKS` say so for what follows them (`--gdb`).
+    Addressed,
     Nobody,
+}
+
+impl Stdin {
+    /// Whether all ranks of that world may read something.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Stdin::All | Stdin::Addressed)
+    }
 }
 
 impl Default for Stdin {

@@ -183,6 +183,7 @@ fn of_job(flag: Flag, name: &str, values: &mut Values<'_, '_>, options: &mut Opt
         Flag::Report => options.report_bindings = true,
         Flag::ExitCodes => options.exit_codes = true,
         Flag::Verbose => options.verbose = true,
+        Flag::Gdb => options.gdb = true,
         Flag::NoLibraryPath => options.no_library_path = true,
         Flag::Ignore(count) => {
             for _ in 0..count {

@@ -57,6 +57,8 @@ pub(super) enum Flag {
     ExitCodes,
     Verbose,
     NoLibraryPath,
+    /// A debugger for each rank.
+    Gdb,
     Version,
     Help,
     /// Taken, with so many values, for the sake of habits from other launchers; asks for what Tern does anyway.
@@ -156,7 +158,7 @@ const NAMES: &[(&str, Flag)] = &[
     ("iface", Flag::LeaveOut(1)),
     ("disable-auto-cleanup", Flag::LeaveOut(0)),
     ("enable-recovery", Flag::LeaveOut(0)),
-    ("gdb", Flag::LeaveOut(0)),
+    ("gdb", Flag::Gdb),
     ("debug", Flag::LeaveOut(0)),
     ("tv", Flag::LeaveOut(0)),
     ("nodes", Flag::Nodes),

@@ -229,12 +229,21 @@ fn streams_in_the_manners_of_others() {
 }
 
 #[test]
+fn debuggers_run_the_programs() {
+    let options = run("--gdb -n 2 a x : b");
+    let commands: Vec<String> =
+        options.programs.iter().map(|program| program.command.join(OsStr::new(" ")).into_string().unwrap()).collect();
+    assert_eq!(commands, ["gdb -q --args a x", "gdb -q --args b"]);
+    assert!(options.streams.tag && options.streams.merge && options.streams.stdin == Stdin::Addressed);
+}
+
+#[test]
 fn each_option_of_another_launcher_is_taken() {
-    let line = "--rankfile f --prefix /opt -iface eth0 -bootstrap ll -disable-auto-cleanup -gdb p";
+    let line = "--rankfile f --prefix /opt -iface eth0 -bootstrap ll -disable-auto-cleanup -tv p";
     let expected = ["--rankfile f", "--prefix /opt", "--iface eth0", "--bootstrap ll"];
     let options = run(line);
     assert_eq!(options.left_out[..4], expected);
-    assert_eq!(options.left_out[4..], ["--disable-auto-cleanup", "--gdb"]);
+    assert_eq!(options.left_out[4..], ["--disable-auto-cleanup", "--tv"]);
     assert!(run("-print-all-exitcodes p").exit_codes);
     assert_eq!(run("-bootstrap-exec rsh p").shell, Some("rsh".into()));
 }

@@ -57,7 +57,7 @@ pub fn run(args: &[OsString]) -> i32 {
         },
     };
     let reads = match part.options.streams.stdin {
-        Stdin::All => true,
+        Stdin::All | Stdin::Addressed => true,
         Stdin::Nobody => false,
         Stdin::Rank(rank) => part.nodes.of(rank) == part.node,
     };

@@ -75,6 +75,7 @@ impl Part {
         out.number(match stdin {
             Stdin::All => 0,
             Stdin::Nobody => 1,
+            Stdin::Addressed => u64::MAX,
             Stdin::Rank(rank) => 2 + u64::from(*rank),
         });
         // Empty stands for none.
@@ -114,6 +115,7 @@ impl Part {
         let stdin = match input.number()? {
             0 => Stdin::All,
             1 => Stdin::Nobody,
+            u64::MAX => Stdin::Addressed,
             rank => Stdin::Rank(u32::try_from(rank - 2).ok()?),
         };
         let mut pattern = || Some(Some(input.bytes()?.to_vec()).filter(|pattern| !pattern.is_empty()));

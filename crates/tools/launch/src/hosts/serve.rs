@@ -23,7 +23,7 @@ use super::tree::{Below, MORE};
 use crate::descendants;
 use crate::host_list::{self, Layout, Share};
 use crate::mpir::{Process, Teller};
-use crate::options::{Options, TIMED_OUT, late};
+use crate::options::{Options, Stdin, TIMED_OUT, late};
 use crate::say::say;
 use crate::signals::{self, Signal};
 use crate::uplink::{Down, Line, Up};
@@ -370,6 +370,10 @@ impl Server<'_> {
     fn signal(&mut self, signal: Signal) {
         match signal.number {
             libc::SIGCHLD => {}
+            // It is for the debuggers of the ranks.
+            libc::SIGINT if self.options.streams.stdin == Stdin::Addressed => {
+                self.tell_all(&Down::Signal(signal.number))
+            }
             libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => match self.kill_at {
                 Some(_) => self.kill_at = Some(Instant::now()),
                 None => {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Job;
 use crate::descendants;
+use crate::options::Stdin;
 use crate::signals::{self, Signal};
 
 /// A signal to end that comes again this long after the first one means: at once.
@@ -20,6 +21,12 @@ impl Job<'_> {
     pub(super) fn signal(&mut self, signal: Signal) {
         match signal.number {
             libc::SIGCHLD => self.reap(),
+            // It is for the debuggers, which stop their ranks by it.
+            libc::SIGINT if self.plan.streams.stdin == Stdin::Addressed => {
+                if !signal.from_kernel {
+                    self.forward(signal.number);
+                }
+            }
             libc::SIGINT | libc::SIGTERM | libc::SIGHUP | libc::SIGQUIT => self.end_by(signal),
             libc::SIGTSTP => {
                 if !signal.from_kernel {

@@ -97,7 +97,9 @@ impl<'a> Job<'a> {
         self.report_bindings();
         if !self.inputs.is_empty() {
             let inputs = std::mem::take(&mut self.inputs);
-            input::copy(std::io::stdin(), inputs.into_iter().map(std::fs::File::from).collect());
+            let addressed = self.plan.streams.stdin == Stdin::Addressed;
+            let reader = |(rank, pipe)| input::Reader::new(std::fs::File::from(pipe), addressed.then_some(rank));
+            input::copy(std::io::stdin(), inputs.into_iter().map(reader).collect());
         }
     }
 
@@ -166,9 +168,9 @@ impl<'a> Job<'a> {
     fn input(&mut self, start: &Start<'_>) -> rustix::io::Result<Option<OwnedFd>> {
         match self.plan.streams.stdin {
             Stdin::Rank(rank) if (start.world, start.number) == (0, rank) => Ok(None),
-            Stdin::All if start.world == 0 => {
+            shared if shared.is_shared() && start.world == 0 => {
                 let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-                self.inputs.push(write);
+                self.inputs.push((start.number, write));
                 Ok(Some(read))
             }
             _ => {

@@ -37,7 +37,7 @@ impl Server<'_> {
             self.start(start, &secret, tell, mask, &mut inputs)?;
         }
         if !inputs.is_empty() {
-            input::copy(std::io::stdin(), inputs);
+            input::copy(std::io::stdin(), inputs.into_iter().map(|to| input::Reader::new(to, None)).collect());
         }
         self.starting = Some(Starting { secret, method, mpiexec, callers, tell: tell.clone(), mask });
         Ok(())
@@ -53,7 +53,7 @@ impl Server<'_> {
     /// Divides agents among the agents, if they are many. Gives those that this process starts.
     fn divide(&mut self, hosts: Vec<Numbered>, method: &Method, callers: &str) -> Vec<Numbered> {
         // One command of Slurm starts all, by a tree of Slurm's own. The standard input goes from here to its reader.
-        if *method == Method::Srun || self.options.streams.stdin == Stdin::All {
+        if *method == Method::Srun || self.options.streams.stdin.is_shared() {
             return hosts;
         }
         let (mut reader, others): (Vec<_>, Vec<_>) =
@@ -74,7 +74,7 @@ impl Server<'_> {
     /// Whether ranks of that host read the standard input.
     fn reads_input(&self, number: u32) -> bool {
         match self.options.streams.stdin {
-            Stdin::All => true,
+            Stdin::All | Stdin::Addressed => true,
             Stdin::Nobody => false,
             Stdin::Rank(rank) => self.nodes.of(rank) == number,
         }
