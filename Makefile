@@ -21,7 +21,7 @@ ifneq ($(ARCH),$(shell uname -m))
 include scripts/cross.mk
 endif
 
-.PHONY: help build install local demo test check-deep check-arm64 check-no-avx check-sources check-suites kmod bench book setup clean
+.PHONY: help build install local demo test check-deep check-arm64 check-no-avx check-sources check-suites kmod bench model book setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -29,6 +29,7 @@ help:
 	@echo '     ARCH=aarch64            for another architecture than this machine'"'"'s: build, install, local, deb, wheel'
 	@echo 'make demo                    builds, installs into target/prefix, runs real MPI programs'
 	@echo 'make test                    every test'
+	@echo 'make model [MACHINE=]        figures of made-up large nodes, in virtual time'
 	@echo 'make check-deep              tests that take longer than make test may'
 	@echo 'make check-arm64             builds for arm64 and tests that by qemu-user; half an hour and more'
 	@echo 'make check-no-avx            C programs on an x86-64 without AVX, by qemu-user'
@@ -89,6 +90,10 @@ KDIR ?= $(shell scripts/kernel-headers.sh)
 kmod:
 	@if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C kmod KDIR='$(KDIR)' BUILD=$(CURDIR)/target/kmod; \
 	else echo 'kmod: skipped: no kernel headers (Debian: linux-headers-amd64)'; fi
+
+# Figures of made-up large nodes: of one with MACHINE=2x-epyc-7r13, else of all.
+model:
+	MACHINE='$(MACHINE)' cargo test -q -p tern-model --test tern -- --ignored --nocapture figures
 
 bench: local
 	scripts/bench.sh $(LOCAL)

@@ -155,6 +155,8 @@ impl ControlSlots {
         // Release: pairs with the acquire in `reached`; what was read of the peers in earlier
         // turns was read before this.
         self.turn(turn).store(turn, Ordering::Release);
+        #[cfg(feature = "lines-seen")]
+        seen::note(self.memory(), turn, 0, seen::Act::Publish);
     }
 
     /// Publishes a turn with `len` bytes that `write` fills. Only the owner does, when every peer
@@ -164,6 +166,8 @@ impl ControlSlots {
         // SAFETY: inside the area; no peer reads it now, since all have published a turn after the
         // last one that had its payload there.
         write(unsafe { slice::from_raw_parts_mut(self.payload(turn, len), len) });
+        #[cfg(feature = "lines-seen")]
+        seen::note(self.memory(), turn, len, seen::Act::Write);
         self.publish(turn, label);
     }
 
@@ -174,7 +178,7 @@ impl ControlSlots {
         let reached = self.turn(turn).load(Ordering::Acquire) >= turn;
         #[cfg(feature = "lines-seen")]
         if reached {
-            seen::note(self.memory(), turn, 0);
+            seen::note(self.memory(), turn, 0, seen::Act::Look);
         }
         reached
     }
@@ -215,7 +219,7 @@ impl ControlSlots {
     #[inline]
     pub fn label(&self, turn: u64) -> u64 {
         #[cfg(feature = "lines-seen")]
-        seen::note(self.memory(), turn, 0);
+        seen::note(self.memory(), turn, 0, seen::Act::Look);
         // SAFETY: mapped (contract of `new`).
         unsafe { &(*self.cell(turn)).label }.load(Ordering::Relaxed)
     }
@@ -229,7 +233,7 @@ impl ControlSlots {
     #[inline]
     pub unsafe fn read(&self, turn: u64, len: usize) -> &[u8] {
         #[cfg(feature = "lines-seen")]
-        seen::note(self.memory(), turn, len);
+        seen::note(self.memory(), turn, len, seen::Act::Read);
         // SAFETY: inside the area; the owner leaves it alone meanwhile (contract).
         unsafe { slice::from_raw_parts(self.payload(turn, len), len) }
     }

@@ -1,0 +1,11 @@
+//! Large nodes that are made up: what accesses to shared cache lines would cost there, in virtual time.
+//!
+//! - [`machine`] reads a machine's shape and costs from a file, in which each number has its source.
+//! - [`lines`] is the state of shared lines: who holds one, and when it can serve the next reader.
+//! - [`replay`] lets members repeat what Tern's code did with its lines, each with a clock of its own.
+//!
+//! The accesses come from a run of Tern's code, by `tern_device::seen`. Times are the model's, and no clock is read.
+
+pub mod lines;
+pub mod machine;
+pub mod replay;
