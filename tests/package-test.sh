@@ -26,6 +26,8 @@ pages_are_complete() {
     nm -D --defined-only "$prefix/lib/libmpi_abi.so.1" | sed -n 's/.* T \(MPI_[A-Za-z0-9_]*\)$/\1/p' > "$place/functions"
     [ "$(wc -l < "$place/functions")" -gt 600 ] || { echo "the library has few functions"; return 1; }
     while read -r name; do
+        # Names that MPI-3.0 removed: the header has them by their successors, and old programs find them in the library.
+        ! grep -q "^static __inline int $name(" "$prefix/include/mpi.h" || continue
         [ -e "$prefix/share/man/man3/$name.3" ] || { echo "no page of $name"; return 1; }
     done < "$place/functions"
     for program in "$prefix"/bin/*; do
