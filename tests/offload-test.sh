@@ -9,7 +9,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 . "$here/common.sh"
 make_place
 
-programs="p2p_offload coll_overlap coll_persistent_fork coll_vector p2p_cancel p2p_complete p2p_exchange p2p_fork p2p_large p2p_late p2p_modes"
+programs="request_offload coll_overlap coll_persistent_fork coll_vector p2p_cancel p2p_complete p2p_exchange p2p_fork p2p_large p2p_late p2p_modes"
 programs="$programs p2p_partitioned p2p_persistent p2p_published p2p_refused_later p2p_reuse p2p_traffic p2p_truncate p2p_types request_turns"
 export TERN_TEST_DIR="$place/programs"
 compiled
@@ -28,7 +28,7 @@ given() {
     while [ $# -gt 0 ] && [ "$1" != -- ]; do settings="$settings $1"; shift; done
     [ $# -eq 0 ] || shift
     # shellcheck disable=SC2086
-    env TERN_TOPOLOGY="$place/machine" $settings timeout 120 "$prefix/bin/mpiexec" "$@" -n 2 "$place/programs/p2p_offload" > "$place/said" 2>&1 ||
+    env TERN_TOPOLOGY="$place/machine" $settings timeout 120 "$prefix/bin/mpiexec" "$@" -n 2 "$place/programs/request_offload" > "$place/said" 2>&1 ||
         { fail "$what" "exit code $?"; return; }
     number=$(sed -n 's/^given to the thread: \([0-9]*\) .*/\1/p' "$place/said")
     if [ "${number:--1}" "$sign" 0 ]; then ok "$what"; else fail "$what" "$number messages"; fi
@@ -40,7 +40,7 @@ given "TERN_OFFLOAD=off forbids it" -eq TERN_OFFLOAD=off
 given "a program with threads keeps its cores" -eq OFFLOAD_THREADS=1
 
 # A rank that dies while the thread of the other one copies from it.
-TERN_OFFLOAD=thread OFFLOAD_DIES=1 timeout 120 "$prefix/bin/mpiexec" -n 2 "$place/programs/p2p_offload" > "$place/said" 2>&1 && code=0 || code=$?
+TERN_OFFLOAD=thread OFFLOAD_DIES=1 timeout 120 "$prefix/bin/mpiexec" -n 2 "$place/programs/request_offload" > "$place/said" 2>&1 && code=0 || code=$?
 if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] && grep -q "rank 0.*signal 9\|rank 0.*SIGKILL\|rank 0.*killed" "$place/said"; then
     ok "a rank that dies meanwhile ends the job"
 else

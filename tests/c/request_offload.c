@@ -59,7 +59,7 @@ static void one_way(unsigned char *buffer, size_t length, int late, int round)
         OK(MPI_Irecv(buffer, (int)length, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &request));
     if (rank == (late ? 0 : 1))
         OK(MPI_Send(NULL, 0, MPI_BYTE, 1 - rank, 9, MPI_COMM_WORLD));
-    if (rank == 1)
+    if (rank == 1 && thread)
         CHECK(becomes(buffer, length, value), "%zu bytes, late %d, round %d", length, late, round);
     no_calls_until(1, 2 * (round + 1) + late);
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -115,14 +115,15 @@ int main(int argc, char **argv)
     MPI_Win window;
     MPI_Aint bytes;
     int unit;
-    const char *asked = getenv("TERN_OFFLOAD");
+    const char *asked = getenv("TERN_OFFLOAD"), *mechanism = getenv("TERN_MECHANISM");
     void *base;
     OK(MPI_Init(&argc, &argv));
     OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     OK(MPI_Win_allocate_shared(rank == 0 ? 64 : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &window));
     OK(MPI_Win_shared_query(window, 0, &bytes, &unit, &base));
     flag = base;
-    thread = asked && !strcmp(asked, "thread");
+    /* In packets, or by a module, there is nothing for the thread. */
+    thread = asked && !strcmp(asked, "thread") && (!mechanism || !strcmp(mechanism, "auto") || !strcmp(mechanism, "cma"));
     MPI_T_pvar_handle given = counter("offloaded"), given_bytes = counter_of("offloaded_bytes", MPI_T_PVAR_CLASS_AGGREGATE);
     number most = 0;
     if (getenv("OFFLOAD_THREADS"))
