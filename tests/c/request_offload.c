@@ -2,7 +2,7 @@
 // timeout: 120
 // mpiexec: -x TERN_OFFLOAD=thread
 // A thread of the library copies long messages while neither rank calls MPI: of a send that finds its receive, of a receive that finds its
-// message waiting, and of an alltoall that does not block. The program may be in any call then, or in none.
+// message waiting, and of an alltoall that does not block.
 // With OFFLOAD_THREADS the program has a thread of its own; with OFFLOAD_DIES rank 0 dies while rank 1 takes messages from it.
 #include "counter.h"
 #include <pthread.h>

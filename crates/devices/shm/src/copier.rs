@@ -234,7 +234,8 @@ impl Drop for Copier {
     }
 }
 
-/// The thread. See [`Unseen`] for what it must not do.
+/// The thread. See [`Unseen`] for what it must not do. In one case it does so: where the kernel refuses a copy, as of a peer that has just
+/// died, the C library writes `errno`, which is that of the thread that has started this one.
 fn run(shared: *const c_void, _: &[BorrowedFd<'_>]) {
     // SAFETY: what `Copier::start` has given; it outlives the thread.
     let shared = unsafe { &*shared.cast::<Shared>() };
