@@ -46,7 +46,7 @@
 mod message;
 mod socket;
 
-pub use message::{MAX_MESSAGE, Message};
+pub use message::{MAX_MESSAGE, Message, PROC_ABORTED};
 pub use socket::{Attached, Received, ask_for_sender, receive, send, send_with};
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

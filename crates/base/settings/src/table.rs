@@ -460,6 +460,10 @@ settings! {
     /// Python has ended its program. Then the job ends. `0`: as long as they like.
     LINGER: Duration = "TERN_LINGER", "60s", 0..=100 * HOUR => "general", Launcher;
 
+    /// Whether the job goes on when a process is lost: calls that need it fail with MPI_ERR_PROC_FAILED, and all others work on
+    /// (docs/fault-tolerance.md). `mpiexec --with-ft` sets it.
+    FT: bool = "TERN_FT", "off" => "general", Job;
+
     /// A folder that shows another machine in place of this one, in the layout of `/sys/devices/system`, by its full path: packages, NUMA
     /// nodes, caches, cores. Ranks are placed on that machine and choose by what they share there. Nobody is bound, and whether ranks
     /// share cores follows from the real machine. For tests, and to see what Tern does on the machine of another user: `tern-info

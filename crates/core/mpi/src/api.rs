@@ -88,6 +88,11 @@ pub use crate::file::{
     file_write_at, file_write_at_all, file_write_at_all_begin, file_write_at_all_end, file_write_ordered,
     file_write_ordered_begin, file_write_ordered_end, file_write_shared, register_datarep, register_datarep_c,
 };
+// Failures survived.
+pub use crate::fault::{
+    comm_ack_failed, comm_agree, comm_failure_ack, comm_failure_get_acked, comm_get_failed, comm_iagree,
+    comm_is_revoked, comm_ishrink, comm_revoke, comm_shrink,
+};
 pub use crate::group::{
     comm_group, comm_remote_group, group_compare, group_difference, group_excl, group_free, group_incl,
     group_intersection, group_range_excl, group_range_incl, group_rank, group_size, group_translate_ranks, group_union,

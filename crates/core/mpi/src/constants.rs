@@ -209,6 +209,10 @@ pub const MPI_ERR_VALUE_TOO_LARGE: i32 = 59;
 pub const MPI_ERR_SESSION: i32 = 60;
 pub const MPI_ERR_ERRHANDLER: i32 = 61;
 pub const MPI_ERR_ABI: i32 = 62;
+// Of the proposals of crate::fault. The standard's ABI has no values for them yet; these are as MPICH has them.
+pub const MPI_ERR_PROC_FAILED: i32 = 101;
+pub const MPI_ERR_PROC_FAILED_PENDING: i32 = 102;
+pub const MPI_ERR_REVOKED: i32 = 103;
 
 // Error codes of the tool interface, and the last code.
 pub const MPI_T_ERR_CANNOT_INIT: i32 = 1001;

@@ -82,6 +82,7 @@ pub mod errhandler;
 pub mod errorcode;
 pub mod exchange;
 pub mod fast;
+pub mod fault;
 pub mod file;
 pub mod forked;
 pub mod group;

@@ -7,11 +7,20 @@ use crate::identity::{self, Identity};
 use crate::runtime::{adi, installed};
 use tern_adi::{Damaged, Proc};
 
+// By this code the launcher tells a consequence from its cause.
+const _: () = assert!(MPI_ERR_PROC_ABORTED == tern_pmi::control::PROC_ABORTED);
+
 /// The error of a call that needs `peer`.
 #[cold]
 pub fn error(peer: Proc) -> Box<Error> {
-    let why = adi().why_lost(peer).unwrap_or_else(|| "another process of the operation has lost it".into());
-    Error::new(MPI_ERR_PROC_ABORTED, sentence(peer, &why))
+    error_for(peer, "another process of the operation has lost it")
+}
+
+/// The same; `why` says how that was seen where no device has told of it.
+#[cold]
+pub fn error_for(peer: Proc, why: &str) -> Box<Error> {
+    let why = adi().why_lost(peer).unwrap_or_else(|| why.into());
+    Error::new(crate::fault::class_of_loss(), sentence(peer, &why))
 }
 
 /// Ends the job: a packet has come that cannot be right. It comes while the engine is borrowed.

@@ -300,6 +300,7 @@ impl Window {
             Ok(()) => Ok(true),
             Err(NotMade::Error(error)) => Err(error),
             Err(NotMade::NotCopied(NotCopied::NotThere)) => Err(unreachable_memory(rank)),
+            Err(NotMade::NotCopied(NotCopied::Gone)) => Err(ended(self.peers.procs[rank as usize], rank)),
             Err(NotMade::NotCopied(NotCopied::Missed)) => Ok(false),
             Err(NotMade::NotCopied(NotCopied::Refused)) => {
                 let way = &self.remote(rank).way;
@@ -446,6 +447,13 @@ impl Window {
 #[cold]
 pub(crate) fn truncated(what: &str, len: usize, other: &str, room: usize) -> Error {
     Error::new(Class::Argument, format!("{what} has {len} bytes of data, {other} {room}"))
+}
+
+/// The error of an access to memory of a process that has ended.
+#[cold]
+pub(crate) fn ended(process: u32, rank: u32) -> Error {
+    let what = format!("rank {rank} has ended in the middle of an access to its memory");
+    Error::new(Class::Lost { process }, what)
 }
 
 #[cold]

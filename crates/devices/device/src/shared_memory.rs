@@ -11,6 +11,8 @@ pub enum NotCopied {
     Refused,
     /// Some of the peer's memory is not there, or not for this access.
     NotThere,
+    /// The peer has ended, and its memory with it.
+    Gone,
 }
 
 /// What the child of a fork has of memory that was [allocated](SharedMemory::allocate).

@@ -454,6 +454,10 @@ impl Job<'_> {
     }
 
     fn abort(&mut self, rank: usize, code: i32, text: &str) {
+        // Who has lost another rank is not the cause of what has happened, which that one may have told.
+        if code == control::PROC_ABORTED && self.ending.is_none() {
+            (0..self.ranks.len()).filter(|&other| other != rank).for_each(|other| self.listen(other));
+        }
         let name = self.named(rank, self.ranks[rank].mpi_process());
         let text = match text {
             "" => format!("{name} called MPI_Abort with code {code}"),

@@ -3,6 +3,9 @@
 /// Longest message in bytes; longer texts are cut.
 pub const MAX_MESSAGE: usize = 4096;
 
+/// The code with which a rank aborts that has lost another one: MPI_ERR_PROC_ABORTED of the standard's ABI (MPI 5.0 section 9.4).
+pub const PROC_ABORTED: i32 = 58;
+
 /// The kind of [`Message::Ask`].
 pub(super) const ASK: u32 = 7;
 

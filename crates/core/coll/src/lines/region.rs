@@ -33,7 +33,7 @@ fn said(copied: Result<(), NotCopied>) -> u8 {
         Ok(()) => COPIED,
         // The next collective may find the memory again.
         Err(NotCopied::Missed) => MISSED,
-        Err(NotCopied::Refused | NotCopied::NotThere) => FAILED,
+        Err(NotCopied::Refused | NotCopied::NotThere | NotCopied::Gone) => FAILED,
     }
 }
 

@@ -72,7 +72,7 @@ pub fn outcome<T>(win: &Win, result: std::result::Result<T, tern_rma::Error>) ->
 #[cold]
 fn on(win: &Win, error: &tern_rma::Error) -> Box<Error> {
     match error.class {
-        Class::Lost { process } => crate::lost::error(process),
+        Class::Lost { process } => crate::lost::error_for(process, &error.message),
         other => Error::new(class(other), format!("on {}: {error}", win.label())),
     }
 }
@@ -80,7 +80,7 @@ fn on(win: &Win, error: &tern_rma::Error) -> Box<Error> {
 /// What the engine says of a window that could not be made.
 pub fn without_window(error: &tern_rma::Error) -> Box<Error> {
     match error.class {
-        Class::Lost { process } => crate::lost::error(process),
+        Class::Lost { process } => crate::lost::error_for(process, &error.message),
         other => Error::new(class(other), error.message.clone()),
     }
 }

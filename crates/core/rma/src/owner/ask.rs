@@ -1,5 +1,6 @@
 //! The origin's side: it asks an owner.
 
+use crate::access::ended;
 use crate::combine::Combination;
 use crate::guarded::Entered;
 use crate::remote::Means;
@@ -103,10 +104,7 @@ impl Window {
                 let what = format!("memory at {address:#x} of rank {rank} is not attached any more");
                 Err(Error::new(Class::Range, what))
             }
-            Waited::Gone => {
-                let what = format!("rank {rank} has ended in the middle of an access to its memory");
-                Err(Error::new(Class::Lost { process }, what))
-            }
+            Waited::Gone => Err(ended(process, rank)),
         }
     }
 }

@@ -35,6 +35,7 @@ impl Kernel {
         match (failed.why, self) {
             (Why::Refused, Kernel::Module(_)) => NotCopied::Missed,
             (Why::Refused, _) => NotCopied::Refused,
+            (Why::Gone, _) => NotCopied::Gone,
             _ => NotCopied::NotThere,
         }
     }
