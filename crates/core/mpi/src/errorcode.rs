@@ -20,7 +20,7 @@ static ADDED: Guarded<RefCell<BTreeMap<i32, Added>>> = Guarded::new(RefCell::new
 
 /// The predefined classes: number, name, meaning.
 #[rustfmt::skip]
-const CLASSES: [(i32, &str, &str); 81] = [
+const CLASSES: [(i32, &str, &str); 84] = [
     (MPI_SUCCESS, "MPI_SUCCESS", "no error"),
     (MPI_ERR_BUFFER, "MPI_ERR_BUFFER", "invalid buffer pointer"),
     (MPI_ERR_COUNT, "MPI_ERR_COUNT", "invalid count"),
