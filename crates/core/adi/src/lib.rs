@@ -439,6 +439,57 @@ impl Adi {
         loss.untold().inspect(|&peer| loss.told(peer))
     }
 
+    /// From now on the job goes on without processes that are lost: receives with a wildcard are [interrupted](Adi::is_interrupted) and do not
+    /// fail, messages that have left and will not arrive concern nobody, and `told` hears when a process is lost or a
+    /// [notice](Adi::take_notice) has come. It is called while the engine is borrowed.
+    pub fn survive(&self, told: impl Fn() + 'static) {
+        let mut state = self.state.borrow_mut();
+        state.loss.survives = true;
+        state.on_notice = Box::new(told);
+    }
+
+    /// The processes that are lost, in the order in which that was learned.
+    pub fn lost(&self) -> Vec<Proc> {
+        self.state.borrow().loss.all().to_vec()
+    }
+
+    /// Another process has lost `peer`, which is lost for this one, too.
+    pub fn declare_lost(&self, peer: Proc, why: &str) {
+        self.state.borrow_mut().lose(peer, why);
+    }
+
+    /// Whether a receive with a wildcard waits although a process is lost that might have answered it. A message may come for it still, and its
+    /// caller may ask again once [`Adi::know_members`] says that the lost one does not matter.
+    #[inline]
+    pub fn is_interrupted(&self, request: Request) -> bool {
+        let state = self.state.borrow();
+        state.loss.survives && !state.loss.is_none() && state.is_interrupted(request.0)
+    }
+
+    /// Ends a receive without its message if it is such a one; its status names who is lost.
+    #[inline]
+    pub fn end_interrupted(&self, request: Request) {
+        let mut state = self.state.borrow_mut();
+        if state.loss.survives && !state.loss.is_none() {
+            state.end_interrupted(request.0);
+        }
+    }
+
+    /// Ends the receives of `context` that no message has matched: their status says that [`REVOKED`] is lost.
+    pub fn end_receives(&self, context: u32) {
+        self.state.borrow_mut().end_receives(context);
+    }
+
+    /// Sends a notice, which is not empty; what is sent to a process that is lost vanishes.
+    pub fn send_notice(&self, to: Proc, bytes: Box<[u8]>) {
+        self.state.borrow_mut().send_notice(to, bytes);
+    }
+
+    /// The oldest notice that has come, and who has sent it.
+    pub fn take_notice(&self) -> Option<(Proc, Box<[u8]>)> {
+        self.state.borrow_mut().notices.take()
+    }
+
     /// Reports what a layer above has got in a message and cannot be right, as [`Adi::on_damage`] has said.
     #[cold]
     pub fn report_damaged(&self, damaged: &Damaged) {

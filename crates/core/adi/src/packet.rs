@@ -20,6 +20,7 @@
 //! | `Missing` | sender | stands for a message that will not come | nothing |
 //! | `Full` | receiver | too much is kept here: send nothing without an `Rts` | nothing |
 //! | `Room` | receiver | that is over | nothing |
+//! | `Notice` | either | the next bytes of a notice for the layer above, of processes that fail | nothing |
 //!
 //! Sender and receiver are those of the message. The same table stands in `docs/parts/messages.md`.
 
@@ -111,6 +112,8 @@ pub enum Packet {
     Full,
     /// That is over.
     Room,
+    /// The payload has the next bytes of a notice of `size` bytes for the layer above, which is no message and matches nothing.
+    Notice { size: u64 },
 }
 
 const EAGER: u64 = 1;
@@ -131,6 +134,7 @@ const RTS_CONFIRM: u64 = 15;
 const ATS: u64 = 16;
 const ATS_KEPT: u64 = 17;
 const ATS_UNCONFIRMED: u64 = 18;
+const NOTICE: u64 = 19;
 // Flags, above the kind.
 const SYNC: u64 = 1 << 8;
 const UNCONFIRMED: u64 = 1 << 9;
@@ -172,6 +176,7 @@ impl Packet {
             Packet::Missing { ref tuple, word } => with(MISSING, tuple, 0, word.into()),
             Packet::Full => [FULL, 0, 0, 0],
             Packet::Room => [ROOM, 0, 0, 0],
+            Packet::Notice { size } => [NOTICE, 0, size, 0],
         }
     }
 
@@ -242,6 +247,7 @@ impl Packet {
             MISSING => Packet::Missing { tuple, word: low },
             FULL => Packet::Full,
             ROOM => Packet::Room,
+            NOTICE => Packet::Notice { size },
             _ => return None,
         })
     }
@@ -266,13 +272,13 @@ mod tests {
         #[test]
         fn any_header_is_read(words in any::<Header>()) {
             // The flags of one kind mean nothing in another.
-            let known = words[0] as u8 >= EAGER as u8 && words[0] as u8 <= ATS_UNCONFIRMED as u8;
+            let known = words[0] as u8 >= EAGER as u8 && words[0] as u8 <= NOTICE as u8;
             prop_assert_eq!(Packet::decode(&words).is_some(), known);
         }
 
         #[test]
         fn a_damaged_header_is_refused_or_survives(
-            kind in EAGER..=ATS_UNCONFIRMED,
+            kind in EAGER..=NOTICE,
             words in any::<[u64; 3]>(),
             changes in prop::collection::vec(any::<Change>(), 1..4),
         ) {
@@ -320,6 +326,7 @@ mod tests {
             Packet::Missing { tuple, word: any },
             Packet::Full,
             Packet::Room,
+            Packet::Notice { size: 1 << 20 },
         ] {
             assert_eq!(Packet::decode(&packet.encode()), Some(packet));
         }

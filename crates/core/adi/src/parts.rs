@@ -16,12 +16,14 @@
 //! | [`Unconfirmed`] | messages at addresses that their senders did not confirm yet |
 //! | [`Cancellation`] | what to do about a transfer that is to be cancelled |
 //! | [`Loss`] | peers that cannot be reached any more, and whom that concerns |
+//! | [`Notices`] | notices of other processes for the layer above |
 //! | [`Call`] | what the caller has said of the call under way |
 
 pub mod call;
 pub mod cancellation;
 pub mod deferred;
 pub mod loss;
+pub mod notices;
 pub mod ready_to_receive;
 pub mod rendezvous;
 pub mod requests;
@@ -34,6 +36,7 @@ pub use call::Call;
 pub use cancellation::Cancellation;
 pub use deferred::DeferredPosts;
 pub use loss::Loss;
+pub use notices::Notices;
 pub use ready_to_receive::ReadyToReceive;
 pub use rendezvous::Rendezvous;
 pub use requests::Requests;

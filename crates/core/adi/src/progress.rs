@@ -35,7 +35,8 @@ impl Adi {
                 state.get_ready_for(request.0);
             }
         }
-        let done = || self.is_done(request) || self.wait_fast(&mut self.state.borrow_mut(), request.0);
+        let comes = || self.is_done(request) || self.wait_fast(&mut self.state.borrow_mut(), request.0);
+        let done = || comes() || self.is_interrupted(request);
         self.wait(done, &|| Awaited::Transfers(vec![request]));
         if alone {
             let mut state = self.state.borrow_mut();

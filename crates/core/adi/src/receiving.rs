@@ -176,7 +176,11 @@ impl Adi {
             // Before it is published: its sender looks at once whether this process would help.
             self.mcm.set_waiting(true);
             let request = self.irecv(from, pattern, data);
-            self.wait_until_telling(&mut || self.is_done(request), &|| Awaited::Transfers(vec![request]));
+            let mut ends = || self.is_done(request) || self.is_interrupted(request);
+            self.wait_until_telling(&mut ends, &|| Awaited::Transfers(vec![request]));
+            if !self.is_done(request) {
+                self.end_interrupted(request);
+            }
             return self.take(request);
         }
         let mut status = None;

@@ -16,6 +16,7 @@ mod receive;
 mod rendezvous;
 mod send;
 mod send_context;
+mod survival;
 mod unexpected;
 mod used;
 
@@ -42,6 +43,7 @@ pub struct State {
     ready: parts::ReadyToReceive,
     unconfirmed: parts::Unconfirmed,
     pub loss: parts::Loss,
+    pub notices: parts::Notices,
     pub call: parts::Call,
     /// What the policy has learned.
     pub learned: Learned,
@@ -63,6 +65,8 @@ pub struct State {
     pub on_damage: Box<dyn Fn(&Damaged)>,
     /// Told of a peer, and why what has left for it will not arrive; says which communicators that concerns.
     pub on_undeliverable: Undeliverable,
+    /// Told when a notice has come, or a process is lost.
+    pub on_notice: Box<dyn Fn()>,
     /// A process that is lost next, and for which messages had left that will not arrive.
     undeliverable: Option<Proc>,
     clock: Clock,
@@ -89,6 +93,7 @@ impl State {
             ready: parts::ReadyToReceive::default(),
             unconfirmed: parts::Unconfirmed::default(),
             loss: parts::Loss::default(),
+            notices: parts::Notices::default(),
             call: parts::Call::new(),
             learned: Learned::new(peers),
             used: None,
@@ -100,6 +105,7 @@ impl State {
             moved: false,
             on_damage: Box::new(|damaged| panic!("process {} has sent {damaged}", damaged.from)),
             on_undeliverable: Box::new(|_, _| Rc::new(|_| false)),
+            on_notice: Box::new(|| ()),
             undeliverable: None,
             clock,
             mcm,

@@ -35,6 +35,11 @@ impl Member for Peers {
     }
 }
 
+/// Whether members of a node meet on control lines. Nobody who waits there would learn that another one has died.
+fn wants_lines() -> bool {
+    tern_settings::COLL_LINES.get() && !tern_settings::CHECK.get() && !tern_settings::FT.get()
+}
+
 impl Peers {
     /// A communicator on which no collective has run, with the ways that TERN_COLL asks
     /// for. The context must be one that only collectives use; both sides of an
@@ -60,8 +65,7 @@ impl Peers {
     pub fn levels(&self, adi: &Adi) -> Option<&Levels> {
         let find = || {
             // Two levels are no case for what is checked by schedules.
-            let wanted = tern_settings::COLL_LINES.get() && !tern_settings::CHECK.get();
-            wanted.then(|| Levels::new(adi, self).map(Box::new)).flatten()
+            wants_lines().then(|| Levels::new(adi, self).map(Box::new)).flatten()
         };
         self.levels.get_or_init(find).as_deref()
     }
@@ -71,8 +75,7 @@ impl Peers {
     pub fn lines(&self, adi: &Adi) -> Option<&Lines> {
         let find = || {
             // What is checked by schedules is not checked again on the lines.
-            let wanted = tern_settings::COLL_LINES.get() && !tern_settings::CHECK.get();
-            wanted.then(|| Lines::new(adi, self, self.epoch)).flatten()
+            wants_lines().then(|| Lines::new(adi, self, self.epoch)).flatten()
         };
         self.lines.get_or_init(find).as_ref()
     }
@@ -102,6 +105,7 @@ impl Peers {
             () if self.procs.len() < 2 => Without::Alone,
             () if !tern_settings::COLL_LINES.get() => Without::SwitchedOff,
             () if tern_settings::CHECK.get() => Without::Checked,
+            () if tern_settings::FT.get() => Without::Survives,
             () => Without::Apart,
         }
     }

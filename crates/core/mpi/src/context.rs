@@ -105,7 +105,7 @@ fn offer(counts: bool, epoch: u32, ids: &[u8]) -> Vec<u8> {
 const IDS: usize = 5;
 
 /// All offers together: do all count, the latest epoch, the ids of all.
-fn join_offers(all: &mut Vec<u8>, other: &[u8]) {
+pub fn join_offers(all: &mut Vec<u8>, other: &[u8]) {
     // Big-endian numbers compare as their bytes do.
     let latest = std::cmp::max(&all[1..IDS], &other[1..IDS]).to_vec();
     join(all, other);
@@ -113,7 +113,7 @@ fn join_offers(all: &mut Vec<u8>, other: &[u8]) {
 }
 
 /// What orders agreements: context and tag of their messages, and their first process.
-type Key = (u32, i32, Identity);
+pub type Key = (u32, i32, Identity);
 
 struct State {
     used: RefCell<Ids>,
@@ -175,6 +175,7 @@ pub struct ContextId {
     id: u32,
     epoch: u32,
     farewell: RefCell<Option<Farewell>>,
+    kept: Cell<bool>,
 }
 
 impl ContextId {
@@ -184,7 +185,7 @@ impl ContextId {
     }
 
     fn new(id: u32, epoch: u32) -> ContextId {
-        ContextId { id, epoch, farewell: RefCell::new(None) }
+        ContextId { id, epoch, farewell: RefCell::new(None), kept: Cell::new(false) }
     }
 
     /// What must be over before another communicator gets the id.
@@ -202,6 +203,16 @@ impl ContextId {
         2 * self.id + 1
     }
 
+    /// The id itself.
+    pub fn number(&self) -> u32 {
+        self.id
+    }
+
+    /// The id is never used again: messages of its communicator may still come.
+    pub fn keep(&self) {
+        self.kept.set(true);
+    }
+
     /// Later than that of any communicator that a process of this one had before: tells the uses
     /// of an id apart.
     pub fn epoch(&self) -> u32 {
@@ -211,7 +222,7 @@ impl ContextId {
 
 impl Drop for ContextId {
     fn drop(&mut self) {
-        if self.id <= OWN {
+        if self.id <= OWN || self.kept.get() {
             return;
         }
         match self.farewell.take() {
@@ -226,10 +237,18 @@ impl Drop for ContextId {
 ///
 /// Errors: one of them is lost. This process uses no further id then; one that had agreed before has the id.
 pub async fn allocate(circle: &Circle) -> Result<ContextId> {
-    let state = STATE.get();
     let key = (circle.context, circle.tag, identity::of(circle.procs[0]));
+    allocate_by(key, circle.procs.len() == 1, async |own| circle.agree(own, join_offers).await).await
+}
+
+/// The same where `agree` joins the offers of all by [`join_offers`]; `alone`: there are no others.
+///
+/// Errors: those of `agree`.
+pub async fn allocate_by(
+    key: Key, alone: bool, mut agree: impl AsyncFnMut(Vec<u8>) -> Result<Vec<u8>>,
+) -> Result<ContextId> {
+    let state = STATE.get();
     state.active.borrow_mut().insert(key);
-    let alone = circle.procs.len() == 1;
     let outcome = loop {
         let mine = match alone {
             true => until(|| state.try_hold(key).then_some(true)).await,
@@ -237,7 +256,7 @@ pub async fn allocate(circle: &Circle) -> Result<ContextId> {
         };
         state.sweep();
         let own = offer(mine, state.epoch.get(), &state.used.borrow().0);
-        let agreed = circle.agree(own, join_offers).await.map(|all| outcome_of(&all));
+        let agreed = agree(own).await.map(|all| outcome_of(&all));
         if let Ok(Some((id, epoch))) = agreed {
             state.take(id, epoch);
         }
@@ -253,6 +272,11 @@ pub async fn allocate(circle: &Circle) -> Result<ContextId> {
     state.active.borrow_mut().remove(&key);
     stepped();
     outcome.map(|(id, epoch)| ContextId::new(id, epoch))
+}
+
+/// An offer that does not count.
+pub fn no_offer() -> Vec<u8> {
+    offer(false, STATE.get().epoch.get(), &[])
 }
 
 /// Bytes of an offer that is made early.

@@ -47,7 +47,11 @@ fn enter_slowly(mode: u8, function: &'static str) -> Guard {
 #[inline]
 pub fn enter_any_time() -> Guard {
     let mode = MODE.load(Ordering::Relaxed);
-    if mode == Mode::Single as u8 || mode == Mode::Events as u8 { Guard::Free } else { locked() }
+    if [Mode::Single, Mode::Events, Mode::Revoked].map(|mode| mode as u8).contains(&mode) {
+        Guard::Free
+    } else {
+        locked()
+    }
 }
 
 #[cold]

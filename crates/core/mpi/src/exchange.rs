@@ -8,6 +8,7 @@
 use crate::awaits::Awaiting;
 use crate::constants::{MPI_ERR_INTERN, MPI_SUCCESS};
 use crate::error::{Error, Result, no_memory};
+use crate::fault::revoke;
 use crate::identity;
 use crate::lost;
 use crate::runtime::adi;
@@ -134,6 +135,7 @@ impl Circle {
         let _waits = Awaiting::new(self.context, proc);
         let message = until(|| match adi().matched_probe(pattern) {
             Some(message) => Some(Ok(message)),
+            None if revoke::has(self.context) => Some(Err(revoke::error())),
             None => adi().lost_for(proc, self.context).map(|_| Err(lost::error(proc))),
         })
         .await?;

@@ -3,12 +3,47 @@
 //! The text that was built is slice 1 as voted for the version after MPI 5.0 (MPI Forum issue 581: MPI_Comm_revoke,
 //! MPI_Comm_get_failed, MPI_Comm_ack_failed), and for the rest the proposal as Open MPI 5 ships it (MPIX_Comm_agree, MPIX_Comm_shrink and
 //! their kind). docs/fault-tolerance.md has it for users.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | [`failed`] | who has failed, and whose failure the program has acknowledged |
+//! | [`revoke`] | communicators that carry no more messages |
+//! | [`consensus`] | agreement of processes that may die, as a state machine |
+//! | [`agreement`] | its messages, for the agreements of communicators |
+//! | [`shrink`] | what the living do together |
+//! | [`notice`] | what processes tell each other, as bytes |
 
-use crate::args::Out;
+pub mod agreement;
+pub mod consensus;
+pub mod failed;
+pub mod notice;
+pub mod revoke;
+pub mod shrink;
+
 use crate::constants::*;
-use crate::error::Result;
+use crate::error::Error;
+use crate::guarded::Guarded;
 use crate::objects::Comm;
+use crate::runtime::{adi, installed};
+use notice::{Name, Notice};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use tern_adi::{Adi, Background, Proc};
+
+pub use failed::{comm_ack_failed, comm_failure_ack, comm_failure_get_acked, comm_get_failed};
+pub use revoke::{comm_is_revoked, comm_revoke};
+pub use shrink::{comm_agree, comm_iagree, comm_ishrink, comm_shrink};
+
+/// What a communicator has for all this.
+#[derive(Default)]
+pub struct Survival {
+    pub revoked: Cell<bool>,
+    /// Members whose failure the program has acknowledged: the first ones of those that have failed.
+    pub acknowledged: RefCell<Vec<Proc>>,
+    /// Calls that agree on something: how many have begun, and how many are over.
+    pub calls: Cell<u64>,
+    pub over: Cell<u64>,
+}
 
 /// Whether the job goes on when a process is lost.
 pub fn is_on() -> bool {
@@ -20,64 +55,73 @@ pub fn class_of_loss() -> i32 {
     if is_on() { MPI_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED }
 }
 
-/// MPI_Comm_revoke: all members learn that `comm` carries no more messages. Not collective; returns without waiting for anybody.
-pub fn comm_revoke(comm: Rc<Comm>) -> Result<()> {
-    _ = comm;
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
+fn name(comm: &Comm) -> Name {
+    Name { id: comm.id.number(), epoch: comm.id.epoch() }
 }
 
-/// MPIX_Comm_is_revoked: `flag` gets 1 when this process knows that `comm` is revoked.
-pub fn comm_is_revoked(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
-    _ = comm;
-    flag.set(0);
-    Ok(())
+/// A communicator has got its handle. Others may have revoked it before.
+pub fn made(comm: &Rc<Comm>) {
+    if is_on() {
+        revoke::made(comm);
+    }
 }
 
-/// MPI_Comm_get_failed: the members (of an intercommunicator: of both groups) that this process knows to have failed.
-pub fn comm_get_failed(comm: Rc<Comm>, failedgrp: Out<usize>) -> Result<()> {
-    _ = (comm, failedgrp);
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
+/// How many lost processes the agreements have been told of.
+static TOLD: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));
+
+/// The job goes on without processes that are lost, if the user wants that.
+pub fn prepare(adi: &Adi) {
+    if is_on() {
+        adi.survive(|| {
+            if let Some(runtime) = installed() {
+                runtime.adi.wake_hooks();
+            }
+        });
+        adi.add_hook(Rc::new(|_| attend()));
+    }
 }
 
-/// MPI_Comm_ack_failed: the first `num_to_ack` members of what MPI_Comm_get_failed gives are acknowledged; `num_acked` gets how many
-/// are by now.
-pub fn comm_ack_failed(comm: Rc<Comm>, num_to_ack: i32, num_acked: Out<i32>) -> Result<()> {
-    _ = (comm, num_to_ack, num_acked);
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
+/// Does what notices and losses ask for.
+fn attend() -> Background {
+    let mut moved = false;
+    while let Some((from, bytes)) = adi().take_notice() {
+        moved = true;
+        match Notice::decode(&bytes) {
+            Some(Notice::Revoked(name)) => revoke::hear(name),
+            Some(Notice::Agree(key, message)) => agreement::hear(from, key, message),
+            None => agreement::damaged(from, "its bytes are none"),
+        }
+    }
+    let lost = adi().lost();
+    let fresh = &lost[TOLD.get().replace(lost.len())..];
+    if !fresh.is_empty() {
+        moved = true;
+        fresh.iter().for_each(|proc| agreement::died(*proc));
+        revoke::spread();
+        revoke::stir();
+    }
+    match revoke::drain() {
+        _ if moved => Background::Moved,
+        other => other,
+    }
 }
 
-/// MPIX_Comm_failure_ack: all failures that this process knows of are acknowledged.
-pub fn comm_failure_ack(comm: Rc<Comm>) -> Result<()> {
-    _ = comm;
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
+/// Learns what the devices know by now.
+fn look() {
+    adi().look();
 }
 
-/// MPIX_Comm_failure_get_acked: the members whose failure is acknowledged.
-pub fn comm_failure_get_acked(comm: Rc<Comm>, failedgrp: Out<usize>) -> Result<()> {
-    _ = (comm, failedgrp);
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
+/// The error of a call that would wait for a receive which a lost process might have answered; the receive goes on.
+#[cold]
+pub fn pending() -> Box<Error> {
+    Error::new(
+        MPI_ERR_PROC_FAILED_PENDING,
+        "a process that might have sent the message has failed; the receive waits for the others",
+    )
+    .advise("acknowledge the failure by MPI_Comm_ack_failed, and wait again, or cancel the receive")
 }
 
-/// MPIX_Comm_agree: `flag` becomes the bitwise AND over all living members, even where `comm` is revoked.
-pub fn comm_agree(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
-    _ = (comm, flag);
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
-}
-
-/// MPIX_Comm_iagree
-pub fn comm_iagree(comm: Rc<Comm>, flag: Out<i32>, request: Out<usize>) -> Result<()> {
-    _ = (comm, flag, request);
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
-}
-
-/// MPIX_Comm_shrink: a communicator of the living members.
-pub fn comm_shrink(comm: Rc<Comm>, newcomm: Out<usize>) -> Result<()> {
-    _ = (comm, newcomm);
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
-}
-
-/// MPIX_Comm_ishrink
-pub fn comm_ishrink(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Result<()> {
-    _ = (comm, newcomm, request);
-    err!(MPI_ERR_UNSUPPORTED_OPERATION, "not yet")
+/// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.
+pub fn leave(world: &Rc<Comm>) {
+    shrink::meet(world);
 }

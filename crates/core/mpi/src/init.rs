@@ -145,6 +145,7 @@ fn start() -> Result<Runtime> {
     tern_coll::tell_bound(&adi, job.local_size as usize);
     crate::p2p::lost::watch(&adi);
     adi.on_damage(crate::lost::end_by_damage);
+    crate::fault::prepare(&adi);
     adi.on_undeliverable(undeliverable::tell);
     Ok(Runtime::new(adi, job))
 }
@@ -228,6 +229,9 @@ pub fn finalize() -> Result<()> {
 
 /// All processes have come, and all that this one has sent is with them.
 fn quiesce(world: &Rc<Comm>) {
+    if crate::fault::is_on() {
+        crate::fault::leave(world);
+    }
     let counted = stats::wanted();
     if stats::meet(world, counted.is_some())
         && let Some(counted) = counted

@@ -5,7 +5,7 @@ use crate::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
 use crate::error::Error;
 use crate::identity::{self, Identity};
 use crate::runtime::{adi, installed};
-use tern_adi::{Damaged, Proc};
+use tern_adi::{Damaged, Proc, REVOKED};
 
 // By this code the launcher tells a consequence from its cause.
 const _: () = assert!(MPI_ERR_PROC_ABORTED == tern_pmi::control::PROC_ABORTED);
@@ -13,6 +13,9 @@ const _: () = assert!(MPI_ERR_PROC_ABORTED == tern_pmi::control::PROC_ABORTED);
 /// The error of a call that needs `peer`.
 #[cold]
 pub fn error(peer: Proc) -> Box<Error> {
+    if peer == REVOKED {
+        return crate::fault::revoke::error();
+    }
     error_for(peer, "another process of the operation has lost it")
 }
 

@@ -17,6 +17,8 @@ pub enum Mode {
     /// As `Single`, and events wait to be handed on: so the next call takes the longer way, and no other
     /// call looks for events.
     Events,
+    /// As `Single`, and the short ways are closed: a communicator is revoked, which they do not look at.
+    Revoked,
 }
 
 pub(crate) static MODE: AtomicU8 = AtomicU8::new(Mode::Down as u8);
@@ -24,10 +26,27 @@ pub(crate) static MODE: AtomicU8 = AtomicU8::new(Mode::Down as u8);
 /// Events wait to be handed on.
 pub(crate) static EVENTS: AtomicBool = AtomicBool::new(false);
 
+/// A communicator is revoked.
+static REVOKED: AtomicBool = AtomicBool::new(false);
+
+/// From now on calls take the longer way, which looks whether a communicator is revoked.
+pub fn take_the_long_way() {
+    REVOKED.store(true, Ordering::Relaxed);
+    if is_single() {
+        set_mode(Mode::Single);
+    }
+}
+
+/// Whether there is such a one.
+pub fn has_revoked() -> bool {
+    REVOKED.load(Ordering::Relaxed)
+}
+
 /// Tells what calls may do from now on. For initialisation and finalisation.
 pub fn set_mode(mode: Mode) {
     let mode = match mode {
         Mode::Single if EVENTS.load(Ordering::Relaxed) => Mode::Events,
+        Mode::Single if REVOKED.load(Ordering::Relaxed) => Mode::Revoked,
         _ => mode,
     };
     // Relaxed: threads that call MPI at once synchronise by the lock, others by themselves.

@@ -124,6 +124,9 @@ impl CollReason {
             CollReason::Without(Without::TwoGroups) => "it has two groups",
             CollReason::Without(Without::Alone) => "there is one process",
             CollReason::Without(Without::SwitchedOff) => "control lines are off",
+            CollReason::Without(Without::Survives) => {
+                "the job goes on without processes that are lost, which takes messages"
+            }
             CollReason::Without(Without::Checked) => "calls are checked, which takes messages",
             CollReason::Without(Without::Apart) => "its members have no shared memory for control lines",
             CollReason::Nonblocking => "it is nonblocking, and nobody waits for the others meanwhile",
@@ -142,6 +145,7 @@ impl CollReason {
             CollReason::NoRegion(Some(NoRegion::Asked)) => Maker::Setting("TERN_MECHANISM"),
             CollReason::NoRegion(Some(NoRegion::Shorter)) => Maker::Setting("TERN_COLL_SINGLE_COPY_FROM"),
             CollReason::Without(Without::SwitchedOff) => Maker::Setting("TERN_COLL_LINES"),
+            CollReason::Without(Without::Survives) => Maker::Setting("TERN_FT"),
             CollReason::Without(Without::Checked) => Maker::Setting("TERN_CHECK"),
             _ => Maker::Default,
         }

@@ -45,6 +45,8 @@ pub enum Without {
     TwoGroups,
     /// There is one process.
     Alone,
+    /// The job goes on without processes that are lost (TERN_FT).
+    Survives,
     /// TERN_COLL_LINES is off.
     SwitchedOff,
     /// TERN_CHECK is on.

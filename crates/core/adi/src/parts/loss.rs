@@ -8,10 +8,14 @@ use std::collections::HashMap;
 pub struct Loss {
     /// Why each of them is lost.
     lost: HashMap<Proc, String>,
+    /// The same in the order in which that was learned.
+    order: Vec<Proc>,
     /// Those for which messages had left that will not arrive, and in which contexts the next call fails for that.
     untold: Vec<(Proc, Concerned)>,
     /// Which processes take part in a context, if anybody knows.
     members: Option<Members>,
+    /// The job goes on without them: a receive with a wildcard goes on, and nobody fails for messages that have left.
+    pub survives: bool,
 }
 
 impl Loss {
@@ -29,11 +33,18 @@ impl Loss {
 
     /// `peer` is lost. False when that was known.
     pub fn note(&mut self, peer: Proc, why: &str) -> bool {
-        self.lost.insert(peer, why.to_string()).is_none()
+        let is_new = self.lost.insert(peer, why.to_string()).is_none();
+        if is_new {
+            self.order.push(peer);
+        }
+        is_new
     }
 
     /// Messages had left for `peer`, which is lost, that will not arrive: the next call in one of these contexts is to fail for that.
     pub fn owe(&mut self, peer: Proc, concerned: Concerned) {
+        if self.survives {
+            return;
+        }
         self.untold.push((peer, concerned));
     }
 
@@ -60,6 +71,11 @@ impl Loss {
     /// Why that process cannot be reached any more; `None` when it can.
     pub fn why(&self, peer: Proc) -> Option<&str> {
         self.lost.get(&peer).map(String::as_str)
+    }
+
+    /// All lost processes, in the order in which that was learned.
+    pub fn all(&self) -> &[Proc] {
+        &self.order
     }
 
     /// The lost process without which a receive in `context` may never get a message: `from`, or for a wildcard any

@@ -12,6 +12,11 @@ pub enum Outgoing {
     Header(Header),
     /// A request to send, or to put, with where the data lies or belongs.
     Located(Header, Memory),
+    /// The rest of a notice.
+    Notice {
+        bytes: Box<[u8]>,
+        sent: usize,
+    },
     /// The rest of an eager message; nothing of it has gone when `first` is there.
     Eager {
         request: u32,

@@ -258,6 +258,7 @@ impl Sink for State {
             Packet::Missing { tuple, word } => self.missing(from, tuple, word),
             Packet::Full => self.note_full(from, true),
             Packet::Room => self.note_full(from, false),
+            Packet::Notice { size } => self.notice(from, size, payload),
         }
     }
 

@@ -31,7 +31,8 @@ fn stages(packet: &Packet) -> &'static [Stage] {
         | Packet::Cancel { .. }
         | Packet::Missing { .. }
         | Packet::Full
-        | Packet::Room => &[],
+        | Packet::Room
+        | Packet::Notice { .. } => &[],
     }
 }
 
@@ -84,6 +85,7 @@ impl State {
                 let waits = self.receiving(from, receiver, 1, packet).is_some_and(|(_, received)| received == 0);
                 (!waits).then_some(NO_RECEIVE)
             }
+            Packet::Notice { size } => self.notices.flaw(from, size, payload.len()),
             Packet::Eager { .. }
             | Packet::More
             | Packet::RtsConfirm { .. }

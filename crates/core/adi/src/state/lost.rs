@@ -17,6 +17,9 @@ impl State {
     /// Messages that had left for `peer` will not arrive. Ends the receives that nothing has come for, where the layer above says so:
     /// their messages may hang on those. Only receives that no sender sees end; others could be filled at any time.
     fn end_for_undeliverable(&mut self, peer: Proc, why: &str) {
+        if self.loss.survives {
+            return;
+        }
         let concerned = (self.on_undeliverable)(peer, why);
         self.loss.owe(peer, concerned.clone());
         let requests: Vec<u32> = self.requests.numbered().map(|(request, _)| request).collect();
@@ -40,7 +43,7 @@ impl State {
 
     /// Ends all transfers with `peer`, and gives up what waits to be sent to it.
     #[cold]
-    pub(super) fn lose(&mut self, peer: Proc, why: &str) {
+    pub fn lose(&mut self, peer: Proc, why: &str) {
         if !self.loss.note(peer, why) {
             return;
         }
@@ -55,6 +58,7 @@ impl State {
         let requests = &self.requests;
         let is_for = |request: u32| matches!(requests.get(request).side, Side::Send { to, .. } if to == peer);
         self.unconfirmed.forget_peer(peer, is_for);
+        self.notices.forget(peer);
         self.drop_messages(peer);
         let waits: Vec<u32> = self.requests.numbered().map(|(request, _)| request).collect();
         for request in waits {
@@ -70,6 +74,7 @@ impl State {
         if self.undeliverable.take_if(|undeliverable| *undeliverable == peer).is_some() {
             self.end_for_undeliverable(peer, why);
         }
+        (self.on_notice)();
     }
 
     /// The transfer ends because `peer` is lost.
@@ -117,6 +122,8 @@ impl State {
         }
         match transfer.side {
             Side::Send { to, .. } => to == peer,
+            // The layer above asks for such a one whether it is [interrupted](State::is_interrupted).
+            Side::Receive { from: UNKNOWN, place: Some(_), .. } if self.loss.survives => false,
             Side::Receive { from: UNKNOWN, place: Some(place), .. } => {
                 self.loss.hits(UNKNOWN, self.matching.posted_pattern(place).context).is_some()
             }
@@ -129,7 +136,7 @@ impl State {
     }
 
     /// Takes a receive out of matching.
-    fn withdraw(&mut self, request: u32) {
+    pub(super) fn withdraw(&mut self, request: u32) {
         let Side::Receive { place, published, .. } = self.requests.get(request).side else { return };
         if published.is_published() {
             self.end_publication(request);

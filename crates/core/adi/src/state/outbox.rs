@@ -90,6 +90,16 @@ impl State {
                 let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&words));
                 gone.is_none().then_some(Outgoing::Located(header, memory))
             }
+            Outgoing::Notice { bytes, mut sent } => {
+                let header = Packet::Notice { size: bytes.len() as u64 }.encode();
+                while sent < bytes.len() {
+                    match self.mcm.copy_and_send(to, &header, Payload::Bytes(&bytes[sent..])) {
+                        Some(taken) => sent += taken,
+                        None => return Some(Outgoing::Notice { bytes, sent }),
+                    }
+                }
+                None
+            }
             Outgoing::Eager { request, first: Some(header), .. } if self.stream.is_full(to) => {
                 let asking = self.ask_instead(request, &header);
                 self.push(to, asking)

@@ -44,7 +44,9 @@ impl State {
             self.consume(arrival, request);
             return request;
         }
+        let goes_on = self.loss.survives && from == UNKNOWN;
         if !self.loss.is_none()
+            && !goes_on
             && let Some(peer) = self.loss.hits(from, pattern.context)
         {
             self.fail(request, peer);

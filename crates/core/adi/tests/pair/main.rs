@@ -13,6 +13,7 @@ mod network;
 mod rdma;
 mod segments;
 mod stages;
+mod survival;
 mod verdict;
 mod waiting;
 mod world;

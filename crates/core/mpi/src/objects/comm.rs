@@ -5,6 +5,7 @@ use crate::constants::*;
 use crate::context::{self, ContextId};
 use crate::error::Result;
 use crate::exchange::Circle;
+use crate::fault::{self, Survival};
 use crate::identity;
 use crate::info_map::{InfoMap, put};
 use crate::runtime::runtime;
@@ -37,6 +38,8 @@ pub struct Comm {
     pub buffer: RefCell<Option<Rc<Pool>>>,
     /// What matches its partitioned sends and receives (chapter 4).
     pub channels: Channels,
+    /// What there is to say of members that have failed.
+    pub fault: Survival,
 }
 
 /// Runs `look` on the communicator that `handle` names, if there is one. Nothing else is to be done in
@@ -101,6 +104,7 @@ impl Comm {
             topology: RefCell::default(),
             buffer: RefCell::default(),
             channels: Default::default(),
+            fault: Survival::default(),
         }
     }
 
@@ -130,6 +134,7 @@ impl Comm {
             topology: parent.topology.clone(),
             buffer: RefCell::default(),
             channels: Default::default(),
+            fault: Survival::default(),
         }
     }
 
@@ -169,7 +174,7 @@ impl Comm {
     }
 
     /// The groups in an order that both sides agree on: that of their first processes.
-    fn sides(&self) -> (&Group, Option<&Group>) {
+    pub fn sides(&self) -> (&Group, Option<&Group>) {
         match &self.remote {
             None => (&self.local, None),
             Some(remote) if identity::of(self.local.procs[0]) < identity::of(remote.procs[0]) => {
@@ -207,10 +212,13 @@ pub fn uninstall() {
 
 /// Gives a new communicator its handle.
 pub fn hand_out(comm: Comm) -> usize {
-    objects().comms.borrow_mut().insert_with(|handle| {
+    let comm = Rc::new(comm);
+    let handle = objects().comms.borrow_mut().insert_with(|handle| {
         comm.handle.set(handle);
-        Rc::new(comm)
-    })
+        comm.clone()
+    });
+    fault::made(&comm);
+    handle
 }
 
 /// Called when a communicator is freed: it is no longer the parent, though transfers may keep it.

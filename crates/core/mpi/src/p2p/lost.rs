@@ -2,6 +2,7 @@
 
 use super::origin;
 use crate::error::Result;
+use crate::fault::revoke;
 use crate::lost::error;
 use crate::objects::{Comm, objects};
 use crate::runtime::adi;
@@ -18,14 +19,14 @@ pub fn is_programs(context: u32) -> bool {
     context.is_multiple_of(2)
 }
 
-/// Whether `proc` is one of those that may send in `context`. Where that is not known, it may be.
+/// Whether `proc` is one of those that may send in `context`, and whose failure the program has not acknowledged there. Where that is not known, it may be.
 pub fn takes_part(context: u32, proc: Proc) -> bool {
     let objects = objects();
     let tables = (objects.world.try_borrow(), objects.own.try_borrow(), objects.comms.try_borrow());
     let (Ok(world), Ok(own), Ok(comms)) = tables else { return true };
     let is = |comm: &&Rc<Comm>| comm.context == context || comm.peers.context == context;
     let found = world.iter().chain(own.iter()).chain(comms.iter()).find(is);
-    found.is_none_or(|comm| has(comm, proc))
+    found.is_none_or(|comm| has(comm, proc) && !comm.fault.acknowledged.borrow().contains(&proc))
 }
 
 fn has(comm: &Comm, proc: Proc) -> bool {
@@ -40,5 +41,6 @@ pub fn comms_with(proc: Proc) -> Option<Vec<Rc<Comm>>> {
 
 /// The error of a receive or probe from `source` that nobody may ever answer.
 pub fn check(comm: &Comm, source: i32) -> Result<()> {
+    revoke::check(comm)?;
     adi().lost_for(origin(comm, source), comm.context).map_or(Ok(()), |peer| Err(error(peer)))
 }

@@ -153,11 +153,20 @@ impl Request {
     #[inline]
     pub fn is_done(&self) -> bool {
         match self {
-            Request::Transfer { id, .. } => adi().is_done(*id),
+            Request::Transfer { id, .. } => adi().is_done(*id) || adi().is_interrupted(*id),
             Request::Complete | Request::Received(_) => true,
             Request::Work(work) => work.is_done(),
             Request::Persistent(p) => p.active.borrow().as_ref().is_none_or(Request::is_done),
             Request::Generalized(generalized) => generalized.complete.get(),
+        }
+    }
+
+    /// Whether it is a receive that goes on, and of which the program is to learn that a process which might have answered has failed.
+    pub fn is_interrupted(&self) -> bool {
+        match self {
+            Request::Transfer { id, .. } => adi().is_interrupted(*id),
+            Request::Persistent(p) => p.active.borrow().as_ref().is_some_and(Request::is_interrupted),
+            _ => false,
         }
     }
 
@@ -186,6 +195,7 @@ impl Request {
     /// What its status would say, without ending it. It is complete.
     pub fn peek(&self) -> RawStatus {
         match self {
+            Request::Transfer { id, .. } if adi().is_interrupted(*id) => interrupted(Scope::None).status,
             Request::Transfer { id, receive, .. } => transfer_outcome(adi().status(*id), *receive).status,
             Request::Complete => RawStatus::empty(),
             Request::Received(status) => transfer_outcome(*status, true).status,
@@ -210,7 +220,10 @@ impl Request {
 
     fn end(&self) -> Outcome {
         match self {
-            Request::Transfer { id, receive, .. } => transfer_outcome(adi().take(*id), *receive),
+            Request::Transfer { id, receive, .. } => {
+                adi().end_interrupted(*id);
+                transfer_outcome(adi().take(*id), *receive)
+            }
             Request::Complete => Outcome::success(RawStatus::empty()),
             Request::Received(status) => transfer_outcome(*status, true),
             Request::Work(work) => work.end(),
@@ -276,8 +289,19 @@ pub fn messages() -> &'static RefCell<Table<Message>> {
 fn aborted(status: &tern_adi::Status, peer: tern_adi::Proc) -> Outcome {
     let mut raw = RawStatus::empty();
     (raw.source, raw.tag) = (status.source, status.tag);
-    raw.error = MPI_ERR_PROC_ABORTED;
-    Outcome { status: raw, error: Some(crate::lost::error(peer)) }
+    let error = crate::lost::error(peer);
+    raw.error = error.code;
+    Outcome { status: raw, error: Some(error) }
+}
+
+/// What the program learns of a receive with a wildcard that goes on although a process has failed that might have answered it.
+#[cold]
+fn interrupted(scope: Scope) -> Outcome {
+    let mut raw = RawStatus::empty();
+    raw.error = MPI_ERR_PROC_FAILED_PENDING;
+    let mut error = crate::fault::pending();
+    error.scope = scope;
+    Outcome { status: raw, error: Some(error) }
 }
 
 /// The status of a transfer as programs see it.
@@ -365,6 +389,10 @@ pub fn end_transfer<R>(handle: usize, report: impl FnOnce(&Over) -> R) -> Option
             Ended::Pending => {
                 let (id, _) = adi().named(name)?;
                 adi().wait_for(id);
+                if adi().is_interrupted(id) {
+                    // The general way says so.
+                    return None;
+                }
             }
         }
     }
@@ -388,7 +416,11 @@ pub fn test_transfer(handle: usize) -> Option<Tested> {
         match adi().end_named(name) {
             Ended::Over(over) => return Some(Tested::Over(outcome(&over))),
             Ended::Stale => return None,
-            Ended::Pending if looked => return Some(Tested::Pending),
+            Ended::Pending if looked => {
+                let (id, _) = adi().named(name)?;
+                // The general way says so.
+                return (!adi().is_interrupted(id)).then_some(Tested::Pending);
+            }
             Ended::Pending => adi().look(),
         }
         looked = true;
@@ -432,6 +464,9 @@ pub fn complete_handle() -> usize {
 /// Ends the operation of a complete request; the program's handle becomes null unless it is
 /// persistent. Returns how it ended.
 pub fn retire(request: &Request, handle: &mut usize) -> Outcome {
+    if request.is_interrupted() {
+        return interrupted(request.scope());
+    }
     let outcome = request.finish();
     if !matches!(request, Request::Persistent(_)) {
         forget(request, handle);

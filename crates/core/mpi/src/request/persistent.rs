@@ -3,14 +3,16 @@
 use crate::args::{Handles, Out, RawStatus};
 use crate::constants::*;
 use crate::error::Result;
+use crate::fault;
+use crate::mode;
 use crate::objects::Comm;
-use crate::request::{Outcome, Request, Tested, lookup, requests, transfer_outcome};
+use crate::request::{Outcome, Request, Tested, interrupted, lookup, requests, transfer_outcome};
 use crate::runtime::adi;
 use crate::scope::Scope;
 use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
-use tern_adi::{Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple};
+use tern_adi::{Data, Pattern, Proc, Received, SendMode, Sent, Status, Tuple, UNKNOWN};
 
 /// A persistent request: `start` gives the operation of one round.
 pub struct Persistent {
@@ -122,6 +124,7 @@ impl Persistent {
     fn wait_for(&self, id: tern_adi::Request) -> Outcome {
         if !adi().is_done(id) {
             if let Some(Message::Receive { from, pattern, data }) = &self.message
+                && (*from != UNKNOWN || !fault::is_on())
                 && adi().end_only_one(id)
             {
                 self.active.take();
@@ -131,7 +134,15 @@ impl Persistent {
         } else if let Some(Message::Send { .. }) = &self.message {
             adi().wait_for_sent();
         }
-        self.end_transfer(id)
+        self.end_or_interrupt(id)
+    }
+
+    /// Ends the round that is transfer `id`, but for a receive that goes on although a process has failed.
+    fn end_or_interrupt(&self, id: tern_adi::Request) -> Outcome {
+        match adi().is_interrupted(id) {
+            false => self.end_transfer(id),
+            true => interrupted(self.comm.clone().map_or(Scope::None, Scope::of)),
+        }
     }
 }
 
@@ -185,7 +196,10 @@ pub fn test_message(handle: usize) -> Option<Tested> {
             if !adi().is_done(id) {
                 adi().look();
             }
-            if adi().is_done(id) { Tested::Over(persistent.end_transfer(id)) } else { Tested::Pending }
+            match adi().is_done(id) || adi().is_interrupted(id) {
+                true => Tested::Over(persistent.end_or_interrupt(id)),
+                false => Tested::Pending,
+            }
         }
     })
 }
@@ -200,7 +214,8 @@ pub fn startall(count: i32, requests: Handles) -> Result<()> {
 }
 
 fn start_handle(handle: usize) -> Result<()> {
-    if start_message(handle).is_some() {
+    // The long way looks whether the communicator is revoked.
+    if !mode::has_revoked() && start_message(handle).is_some() {
         return Ok(());
     }
     let Some(Request::Persistent(persistent)) = lookup(handle)? else {

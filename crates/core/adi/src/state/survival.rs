@@ -1,0 +1,67 @@
+//! Composer: jobs that go on without processes that are lost (the proposal of "User Level Failure Mitigation"). Receives that may wait for the
+//! lost and for others, contexts that end, and notices between the processes that live.
+
+use super::State;
+use crate::parts::stream::Outgoing;
+use crate::transfer::{EXPECTED, Side};
+use crate::{Proc, REVOKED, UNKNOWN};
+
+impl State {
+    /// Whether a receive with a wildcard is posted that one of the lost might have been meant to answer. It stays posted.
+    #[cold]
+    pub fn is_interrupted(&self, request: u32) -> bool {
+        let Some(transfer) = self.requests.find(request).filter(|transfer| !transfer.done) else { return false };
+        let Side::Receive { from: UNKNOWN, place: Some(place), .. } = transfer.side else { return false };
+        self.loss.hits(UNKNOWN, self.matching.posted_pattern(place).context).is_some()
+    }
+
+    /// Ends such a receive without its message.
+    #[cold]
+    pub fn end_interrupted(&mut self, request: u32) {
+        if !self.is_interrupted(request) {
+            return;
+        }
+        let Side::Receive { place: Some(place), .. } = self.requests.get(request).side else { return };
+        let context = self.matching.posted_pattern(place).context;
+        if let Some(peer) = self.loss.hits(UNKNOWN, context) {
+            self.withdraw(request);
+            self.fail(request, peer);
+        }
+    }
+
+    /// Ends the receives of `context` that no message has matched, as if [`REVOKED`] were lost that should have sent.
+    #[cold]
+    pub fn end_receives(&mut self, context: u32) {
+        let requests: Vec<u32> = self.requests.numbered().map(|(request, _)| request).collect();
+        for request in requests {
+            let transfer = self.requests.get(request);
+            let Side::Receive { place, .. } = transfer.side else { continue };
+            let own = match place {
+                Some(place) => Some(self.matching.posted_pattern(place).context),
+                None if request == EXPECTED => self.matching.expected_context(),
+                None => None,
+            };
+            if !transfer.done && own == Some(context) {
+                self.withdraw(request);
+                self.fail(request, REVOKED);
+            }
+        }
+    }
+
+    /// Sends a notice, which is not empty, unless `to` is lost.
+    #[cold]
+    pub fn send_notice(&mut self, to: Proc, bytes: Box<[u8]>) {
+        if !self.loss.has(to) {
+            self.send_or_queue(to, Outgoing::Notice { bytes, sent: 0 });
+        }
+    }
+
+    /// The next bytes of a notice of `from` have come.
+    #[cold]
+    pub(super) fn notice(&mut self, from: Proc, size: u64, payload: &[u8]) {
+        if self.notices.take_in(from, size, payload) {
+            self.moved = true;
+            (self.on_notice)();
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Agreements of the members of a communicator, of which some may die, or it may be revoked: [`super::consensus`] over notices of the engine.
+//!
+//! What the members of a communicator agree on is numbered in the order of their calls, and takes one round or several. A process contributes
+//! to a round when it has the decision of the one before, and to a call when that before is over. Whoever gets a decision knows that nobody
+//! living needs an earlier one.
+
+use super::consensus::{Agreement, Decision, Join, Message, Ranks};
+use super::failed::members;
+use super::notice::{Key, Name, Notice};
+use crate::guarded::Guarded;
+use crate::objects::Comm;
+use crate::runtime::{adi, runtime};
+use crate::task::{stepped, until};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use tern_adi::{Damaged, Proc};
+
+/// One that this process takes part in, or has.
+struct Part {
+    machine: Agreement,
+    members: Rc<[Proc]>,
+}
+
+struct State {
+    parts: RefCell<BTreeMap<Key, Part>>,
+    /// What has come for agreements that this process has not come to.
+    early: RefCell<Vec<(Proc, Key, Message)>>,
+    /// The last decision of each communicator: what is before it is not needed any more.
+    last: RefCell<BTreeMap<Name, Key>>,
+}
+
+static STATE: Guarded<State> = Guarded::new(State {
+    parts: RefCell::new(BTreeMap::new()),
+    early: RefCell::new(Vec::new()),
+    last: RefCell::new(BTreeMap::new()),
+});
+
+/// A call that agrees on something.
+pub struct Call {
+    comm: Rc<Comm>,
+    number: u64,
+    round: u32,
+}
+
+impl Call {
+    /// The call that begins now on `comm`. All members begin the same ones in the same order.
+    pub fn new(comm: &Rc<Comm>) -> Call {
+        let calls = &comm.fault.calls;
+        calls.set(calls.get() + 1);
+        Call { comm: comm.clone(), number: calls.get(), round: 0 }
+    }
+
+    /// The next round: all living members bring a value, and get the same decision. Values are joined in any order and as often as they come.
+    pub async fn agree(&mut self, value: Vec<u8>, join: Join) -> Decision {
+        let comm = &self.comm;
+        let key = Key { comm: super::name(comm), number: self.number, round: self.round };
+        self.round += 1;
+        until(|| (comm.fault.over.get() + 1 == self.number).then_some(())).await;
+        begin(comm, key, value, join);
+        let decision = until(|| decision(key)).await;
+        take_note(comm, key, &decision);
+        decision
+    }
+}
+
+impl Drop for Call {
+    /// The call is over, and the next one may begin.
+    fn drop(&mut self) {
+        self.comm.fault.over.set(self.number);
+        stepped();
+    }
+}
+
+fn begin(comm: &Comm, key: Key, value: Vec<u8>, join: Join) {
+    let members = members(comm);
+    let rank_of = |proc: Proc| members.iter().position(|other| *other == proc);
+    let me = rank_of(runtime().me).expect("this process is a member");
+    let acknowledged: Ranks = comm.fault.acknowledged.borrow().iter().filter_map(|&proc| rank_of(proc)).collect();
+    let mut machine = Agreement::new(me, members.len(), join);
+    for rank in adi().lost().into_iter().filter_map(rank_of) {
+        machine.died(rank);
+    }
+    let out = machine.call(value, acknowledged);
+    send(key, &members, out);
+    let state = STATE.get();
+    state.parts.borrow_mut().insert(key, Part { machine, members });
+    let (mine, others) = state.early.take().into_iter().partition(|(_, other, _)| *other == key);
+    state.early.replace(others);
+    let mine: Vec<_> = mine;
+    mine.into_iter().for_each(|(from, key, message)| hear(from, key, message));
+}
+
+fn send(key: Key, members: &[Proc], out: Vec<(usize, Message)>) {
+    for (rank, message) in out {
+        adi().send_notice(members[rank], Notice::Agree(key, message).encode());
+    }
+    stepped();
+}
+
+fn decision(key: Key) -> Option<Decision> {
+    STATE.get().parts.borrow().get(&key)?.machine.decision().cloned()
+}
+
+/// Whether `key` is of an agreement that nobody needs any more.
+fn is_past(key: Key) -> bool {
+    STATE.get().last.borrow().get(&key.comm).is_some_and(|last| key < *last)
+}
+
+/// What follows from a decision: whom others have lost this process has lost too, and earlier agreements are not needed any more.
+fn take_note(comm: &Comm, key: Key, decision: &Decision) {
+    let members = members(comm);
+    for rank in &decision.failed {
+        let proc = members[*rank];
+        if proc == runtime().me {
+            let text =
+                "the other processes take this one for lost and go on without it: it was cut off from one of them";
+            crate::forked::end(1, text);
+        }
+        adi().declare_lost(proc, "another process has lost it");
+    }
+    let state = STATE.get();
+    state.last.borrow_mut().insert(key.comm, key);
+    state.parts.borrow_mut().retain(|other, _| other.comm != key.comm || *other >= key);
+    state.early.borrow_mut().retain(|(_, other, _)| !is_past(*other));
+}
+
+/// A message of an agreement has come.
+pub fn hear(from: Proc, key: Key, message: Message) {
+    let state = STATE.get();
+    let mut parts = state.parts.borrow_mut();
+    let Some(part) = parts.get_mut(&key) else {
+        if !is_past(key) {
+            state.early.borrow_mut().push((from, key, message));
+        }
+        return;
+    };
+    let notice = Notice::Agree(key, message);
+    let place = part.members.iter().position(|proc| *proc == from);
+    let (Some(rank), true) = (place, notice.largest() < part.members.len()) else {
+        drop(parts);
+        return damaged(from, "it names a process that is no member");
+    };
+    if let Notice::Agree(_, message) = notice {
+        let out = part.machine.receive(rank, message);
+        send(key, &part.members.clone(), out);
+    }
+}
+
+/// A process is lost.
+pub fn died(proc: Proc) {
+    for (key, part) in STATE.get().parts.borrow_mut().iter_mut() {
+        if let Some(rank) = part.members.iter().position(|other| *other == proc) {
+            let out = part.machine.died(rank);
+            send(*key, &part.members, out);
+        }
+    }
+}
+
+/// A notice cannot be right.
+pub fn damaged(from: Proc, why: &'static str) {
+    adi().report_damaged(&Damaged { from, what: Some("notice of a failure"), kind: 0, len: 0, why });
+}

@@ -1,0 +1,183 @@
+//! All orders of small worlds, and seeds of larger ones.
+
+use super::*;
+use std::collections::{BTreeMap, HashSet, VecDeque};
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct World {
+    parts: Vec<Agreement>,
+    alive: Vec<bool>,
+    called: Vec<bool>,
+    ways: BTreeMap<(usize, usize), VecDeque<Message>>,
+    /// Deaths that a living process has not been told of: (who is told, who died).
+    notices: BTreeSet<(usize, usize)>,
+    kills: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Call(usize),
+    Deliver(usize, usize),
+    Notice(usize, usize),
+    /// The rank dies; what it has sent may still come.
+    Kill(usize),
+    /// The last message on a dead process's way is lost.
+    Lose(usize, usize),
+}
+
+impl World {
+    fn new(size: usize, kills: usize) -> Self {
+        let parts = (0..size).map(|me| Agreement::new(me, size, Join::And)).collect();
+        Self {
+            parts,
+            alive: vec![true; size],
+            called: vec![false; size],
+            ways: BTreeMap::new(),
+            notices: BTreeSet::new(),
+            kills,
+        }
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let living = (0..self.parts.len()).filter(|&r| self.alive[r]);
+        steps.extend(living.clone().filter(|&r| !self.called[r]).map(Step::Call));
+        for &(from, to) in self.ways.keys() {
+            steps.push(Step::Deliver(from, to));
+            if !self.alive[from] {
+                steps.push(Step::Lose(from, to));
+            }
+        }
+        steps.extend(self.notices.iter().map(|&(to, dead)| Step::Notice(to, dead)));
+        if self.kills > 0 && living.clone().count() > 1 {
+            steps.extend(living.map(Step::Kill));
+        }
+        steps
+    }
+
+    fn take(&mut self, step: Step) {
+        let (who, out) = match step {
+            Step::Call(r) => {
+                self.called[r] = true;
+                (r, self.parts[r].call((!(1i32 << r)).to_le_bytes().to_vec(), Ranks::new()))
+            }
+            Step::Deliver(from, to) => {
+                let message = self.ways.get_mut(&(from, to)).unwrap().pop_front().unwrap();
+                (to, self.parts[to].receive(from, message))
+            }
+            Step::Lose(from, to) => {
+                self.ways.get_mut(&(from, to)).unwrap().pop_back();
+                (to, Vec::new())
+            }
+            Step::Notice(to, dead) => {
+                self.notices.remove(&(to, dead));
+                (to, self.parts[to].died(dead))
+            }
+            Step::Kill(r) => {
+                self.kills -= 1;
+                self.alive[r] = false;
+                self.notices.retain(|n| n.0 != r);
+                let others = (0..self.parts.len()).filter(|&o| self.alive[o]);
+                self.notices.extend(others.map(|o| (o, r)));
+                (r, Vec::new())
+            }
+        };
+        for (to, message) in out {
+            self.ways.entry((who, to)).or_default().push_back(message);
+        }
+        let alive = &self.alive;
+        self.ways.retain(|way, queue| alive[way.1] && !queue.is_empty());
+    }
+
+    /// Living processes that have decided never differ, and all have when nothing is left to come.
+    fn check(&self, is_end: bool) {
+        let living = || (0..self.parts.len()).filter(|&r| self.alive[r]);
+        let decisions: HashSet<_> =
+            living().filter_map(|r| self.parts[r].decision()).map(|d| format!("{d:?}")).collect();
+        assert!(decisions.len() <= 1, "{self:#?}");
+        if is_end {
+            assert!(living().all(|r| self.parts[r].decision().is_some()), "{self:#?}");
+            let decision = living().find_map(|r| self.parts[r].decision()).unwrap();
+            let flags = i32::from_le_bytes(decision.value[..].try_into().unwrap());
+            assert!(living().all(|r| flags & (1 << r) == 0 && !decision.failed.contains(&r)));
+            assert_eq!(decision.unacknowledged, !decision.failed.is_empty());
+        }
+    }
+}
+
+fn explore(size: usize, kills: usize) -> usize {
+    let mut seen = HashSet::new();
+    let mut open = vec![World::new(size, kills)];
+    while let Some(world) = open.pop() {
+        if !seen.insert(fingerprint(&world)) {
+            continue;
+        }
+        let steps = world.steps();
+        world.check(steps.iter().all(|step| matches!(step, Step::Kill(_))));
+        for step in steps {
+            let mut next = world.clone();
+            next.take(step);
+            open.push(next);
+        }
+    }
+    seen.len()
+}
+
+fn fingerprint(world: &World) -> u128 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let half = |salt: u64| {
+        let mut hasher = DefaultHasher::new();
+        (salt, world).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(1) << 64 | half(2)
+}
+
+#[test]
+fn all_orders_of_small_worlds() {
+    for (size, kills) in [(2, 1), (3, 1), (3, 2), (4, 0), (4, 1), (4, 2), (4, 3)] {
+        println!("{size} processes, {kills} deaths: {} states", explore(size, kills));
+    }
+}
+
+#[test]
+fn seeds_of_larger_worlds() {
+    for seed in 1..=10_000u64 {
+        let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut below = |n: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 11) as usize % n
+        };
+        let size = 2 + below(15);
+        let mut world = World::new(size, below(size));
+        for step in 0.. {
+            assert!(step < 20_000, "seed {seed} does not end");
+            let mut steps = world.steps();
+            if below(8) != 0 {
+                steps.retain(|step| !matches!(step, Step::Kill(_)));
+            }
+            if steps.is_empty() {
+                break;
+            }
+            world.take(steps[below(steps.len())]);
+            world.check(false);
+        }
+        world.check(true);
+    }
+}
+
+#[test]
+fn two_messages_for_each_process_without_a_death() {
+    for size in [1, 2, 7, 16, 31] {
+        let mut world = World::new(size, 0);
+        let mut messages = 0;
+        while let Some(&step) = world.steps().first() {
+            messages += usize::from(matches!(step, Step::Deliver(..)));
+            world.take(step);
+        }
+        world.check(true);
+        assert_eq!(messages, 2 * (size - 1));
+    }
+}

@@ -1,0 +1,138 @@
+//! What the living members of a communicator do together: agree on a flag, and make a communicator of those that live.
+
+use super::agreement::Call;
+use super::consensus::{Join, Ranks};
+use super::failed::members;
+use super::revoke;
+use crate::args::{Out, RawStatus};
+use crate::comm::create::{Made, give, inherited};
+use crate::constants::*;
+use crate::context;
+use crate::error::{Error, Result};
+use crate::identity;
+use crate::objects::{Comm, Group, objects};
+use crate::request::{About, Outcome, Request, Work};
+use crate::runtime::adi;
+use crate::scope::Scope;
+use crate::task::{self, run};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tern_adi::Proc;
+
+/// MPIX_Comm_agree: `flag` becomes the bitwise AND over all living members, even where `comm` is revoked.
+///
+/// Errors: MPI_ERR_PROC_FAILED, at all members, where one has failed whose failure not all have acknowledged; `flag` is set all the same.
+pub fn comm_agree(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
+    run(agree_on(comm, flag))
+}
+
+/// MPIX_Comm_iagree: as MPIX_Comm_agree, whose `flag` is set when the request is complete.
+pub fn comm_iagree(comm: Rc<Comm>, flag: Out<i32>, request: Out<usize>) -> Result<()> {
+    let task = task::start(agree_on(comm.clone(), flag));
+    request.set(Request::Work(Rc::new(work(comm, task))).into_handle());
+    Ok(())
+}
+
+fn agree_on(comm: Rc<Comm>, flag: Out<i32>) -> impl Future<Output = Result<()>> {
+    let mut call = Call::new(&comm);
+    async move {
+        let own = flag.get().to_le_bytes().to_vec();
+        let decision = call.agree(own, Join::And).await;
+        flag.set(decision.value.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes)));
+        match decision.unacknowledged {
+            false => Ok(()),
+            true => Err(Error::new(MPI_ERR_PROC_FAILED, "a member has failed, which not all have acknowledged")),
+        }
+    }
+}
+
+/// The request of what goes on in the background.
+fn work(comm: Rc<Comm>, task: Rc<task::Task<()>>) -> Work {
+    let done = task.clone();
+    let finish = move || Outcome { status: RawStatus::empty(), error: task.take().and_then(Result::err) };
+    Work {
+        scope: Scope::of(comm),
+        done: Box::new(move || done.is_done()),
+        finish: Box::new(finish),
+        ended: RefCell::default(),
+        cancel: None,
+        about: About::default(),
+    }
+}
+
+/// MPIX_Comm_shrink: a communicator of the living members, in their order.
+pub fn comm_shrink(comm: Rc<Comm>, newcomm: Out<usize>) -> Result<()> {
+    let early = context::offer_early().to_vec();
+    give(newcomm, run(shrink(Call::new(&comm), comm, early)))
+}
+
+/// MPIX_Comm_ishrink: as MPIX_Comm_shrink. `newcomm` is set at once, and names a stand-in until the request is complete.
+pub fn comm_ishrink(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Result<()> {
+    let early = Rc::new(Comm::before(&comm));
+    let handle = objects().comms.borrow_mut().insert_with(|handle| {
+        early.handle.set(handle);
+        early.clone()
+    });
+    let (call, parent) = (Call::new(&comm), comm.clone());
+    let task = task::start(async move {
+        let new = shrink(call, parent, context::no_offer()).await?.map(|new| Rc::new(new.after(&early)));
+        objects().comms.borrow_mut().fill(handle, new.clone());
+        new.iter().for_each(revoke::made);
+        Ok(())
+    });
+    newcomm.set(handle);
+    request.set(Request::Work(Rc::new(work(comm, task))).into_handle());
+    Ok(())
+}
+
+/// The first round is about who has failed, and with it all have arrived. Most often it gives the context id, too. Whoever fails in further
+/// rounds is left out as well.
+async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
+    let mut last = call.agree(early, Join::Offers).await;
+    let id = match context::agree_early(std::iter::once(&last.value[..])) {
+        Some(id) => id,
+        None => {
+            let key = (comm.peers.context, i32::MIN, identity::of(members(&comm)[0]));
+            let round = async |offer| {
+                last = call.agree(offer, Join::Offers).await;
+                Ok(last.value.clone())
+            };
+            context::allocate_by(key, false, round).await?
+        }
+    };
+    let (local, remote) = living(&comm, &last.failed);
+    if remote.as_ref().is_some_and(|remote| remote.procs.is_empty()) {
+        return Ok(None);
+    }
+    Ok(Some(Comm::new(id, local, remote, inherited(&comm))))
+}
+
+/// How long MPI_Finalize waits for a decision after a process was lost meanwhile: one that has its own may have ended, and answers no more.
+const LEFT: Duration = Duration::from_secs(5);
+
+/// Returns when all living members have come. Nobody who comes has an agreement left that needs this process.
+pub fn meet(comm: &Rc<Comm>) {
+    let mut call = Call::new(comm);
+    let task = task::start(async move {
+        call.agree(Vec::new(), Join::Nothing).await;
+        Ok(())
+    });
+    let (mut known, mut since) = (adi().lost().len(), None);
+    adi().wait_until(&mut || {
+        let lost = adi().lost().len();
+        if std::mem::replace(&mut known, lost) != lost {
+            since = Some(Instant::now());
+        }
+        task.is_done() || since.is_some_and(|since: Instant| since.elapsed() >= LEFT)
+    });
+}
+
+/// The groups without those that have failed.
+fn living(comm: &Comm, failed: &Ranks) -> (Rc<Group>, Option<Rc<Group>>) {
+    let members = members(comm);
+    let dead: Vec<Proc> = failed.iter().map(|rank| members[*rank]).collect();
+    let without =
+        |group: &Rc<Group>| group.derive(group.procs.iter().copied().filter(|proc| !dead.contains(proc)).collect());
+    (without(&comm.local), comm.remote.as_ref().map(without))
+}
