@@ -11,14 +11,14 @@ mod values;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-use tern_settings::{Entry, Manager, Source};
+use tern_settings::{Entry, Kind, Manager, Source};
 
 use crate::allocation::{self, Allocation, Environment, foreign};
 use crate::host_list::{self, Block, Host};
 use crate::options::{Inherit, Options, Program, Stdin, Streams, TIMEOUT};
 use crate::place::{self, Map};
 use section::{Parsed, Section};
-use values::{seconds, shown};
+use values::{seconds, shown, with_ft};
 
 /// What the command line asks for.
 #[derive(Debug, PartialEq)]
@@ -71,6 +71,7 @@ fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_
         options.shell = options.shell.take().or_else(|| foreign::remote_shell(env, tern_settings::REMOTE_SHELL.get()));
     }
     let alone = sections.len() == 1;
+    agree_with_ranks(options);
     let mut blocks: Vec<Block> = Vec::new();
     for section in sections {
         let Section { mut program, hosts, counted, per_node, soft, inherit } = section;
@@ -131,6 +132,18 @@ fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_
         options.nodes = Some(total as u32);
     }
     Ok(())
+}
+
+/// Whether the job goes on when it loses ranks: as the variables say that the ranks get. All ranks get what mpiexec goes by.
+fn agree_with_ranks(options: &mut Options) {
+    let set = options.env.iter().rev().find(|(name, _)| name == tern_settings::FT.name());
+    options.goes_on = match set {
+        Some((_, value)) => value.to_str().is_some_and(|value| bool::parse(value, (0, 0)) == Ok(1)),
+        None => tern_settings::FT.get(),
+    };
+    if set.is_none() && options.goes_on {
+        options.env.push(with_ft(true));
+    }
 }
 
 /// Puts gdb in front of each program. One terminal shows what all of them say, and lines that are typed go to those that are chosen.

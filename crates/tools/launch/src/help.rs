@@ -62,6 +62,8 @@ Options of the job:
   --gdb                 gdb for each rank, here: lines that are typed go to all, or to those of the last line z RANKS (z 0,2-3;
                         z: to all again); Ctrl-C stops the ranks. Lines of output have [rank] in front
   -print-all-exitcodes  say how each rank ends
+  --with-ft [ulfm|off]  the job goes on without ranks and hosts that it loses, and MPI calls that need them fail (setting
+                        TERN_FT); also -disable-auto-cleanup, --enable-recovery, --continuous; --disable-recovery: off
   --timeout SECONDS     end the job after this time, with exit code 124 (also from MPIEXEC_TIMEOUT)
   --usize N             MPI_UNIVERSE_SIZE, for programs that start others: by default (or system) the number of
                         cores or ranks, whichever is more; infinite: not set
@@ -75,7 +77,7 @@ Long options may have one dash or two, and take their value after a blank or '='
 the program's name, or at '--'. --oversubscribe, --allow-run-as-root, -localonly and --quiet are taken and do
 nothing: Tern behaves so anyway. --bynode, --bycore and the like stand for --map-by, --use-hwthread-cpus for
 :HWTCPUS, --cpus-per-proc N for :PE=N, -bootstrap for --launcher. --mca NAME VALUE, --rankfile, --prefix, -iface,
--disable-auto-cleanup, -tv and the like of other launchers are left out, with a line.
+-tv and the like of other launchers are left out, with a line.
 
 In a job of Slurm, PBS, LSF or Grid Engine hosts and slots are the job's, and without -n there is a rank for each
 slot. An agent on each host starts its ranks.
@@ -87,7 +89,8 @@ SIGCONT are passed on. Where TERN_STALL is set, SIGUSR1 asks what each rank wait
 
 The exit code is that of the first rank that fails, 128 + n if signal n killed it, or the code given
 to MPI_Abort; 2 for a wrong option, 124 after --timeout, 126 for a program that cannot be executed,
-127 for one that does not exist. The settings of Tern are listed by tern-info.
+127 for one that does not exist. With --with-ft ranks that are lost before MPI_Finalize do not count, unless
+no rank comes to it: then it is that of the first one lost. The settings of Tern are listed by tern-info.
 ";
 
 /// The text of `--version`.

@@ -9,6 +9,7 @@ mod further;
 mod kept;
 mod libraries;
 mod linked;
+mod lost;
 mod signalled;
 mod stall;
 mod start;
@@ -21,6 +22,7 @@ use tern_pmi::Nodes;
 use tern_pmi::control::{self, Attached, Message, Received};
 use tern_pmi::names::Name;
 
+use crate::losses::Losses;
 use crate::mpir::Teller;
 use crate::options::{TIMED_OUT, late};
 use crate::output::{Output, Wish};
@@ -74,6 +76,8 @@ struct Rank {
     mpi: Option<(libc::pid_t, Option<OwnedFd>)>,
     /// The process that has initialised MPI first, if one has.
     owner: Option<libc::pid_t>,
+    /// It has told the others where they find it.
+    placed: bool,
     /// Where it shows what it does, in the memory of its process, if it can be asked what it waits for.
     activity: Option<u64>,
 }
@@ -100,8 +104,8 @@ struct Job<'a> {
     files: Option<libc::rlimit>,
     /// The one that the user started, and those that were spawned since; what is gone is none.
     worlds: Vec<Option<World>>,
-    /// What ranks have published.
-    names: Vec<Name>,
+    /// What ranks have published, and which ones.
+    names: Vec<(usize, Name)>,
     /// Connections that have not yet said which rank they want.
     joining: Vec<Option<OwnedFd>>,
     ranks: Vec<Rank>,
@@ -127,6 +131,8 @@ struct Job<'a> {
     kept: Option<kept::Kept>,
     /// What the job returns: the code of the first failure.
     code: Option<i32>,
+    /// What it returns where ranks are lost.
+    losses: Losses,
     ending: Option<Ending>,
     deadline: Option<Instant>,
     /// When the job ends because a rank has failed after its MPI_Finalize, and which one.
@@ -181,7 +187,7 @@ fn serve(
     job.serve();
     job.tell_foreign();
     job.clean_up();
-    job.code.unwrap_or(0)
+    job.losses.code(job.code)
 }
 
 impl Job<'_> {
@@ -258,7 +264,7 @@ impl Job<'_> {
                     add(Ready::Listener(number), listener.as_fd(), PollFlags::IN);
                 }
             }
-            for (at, name) in self.names.iter().enumerate() {
+            for (at, (_, name)) in self.names.iter().enumerate() {
                 if let Some(listener) = name.listener() {
                     add(Ready::Name(at), listener, PollFlags::IN);
                 }
@@ -311,36 +317,6 @@ impl Job<'_> {
             ending.kill_at = now + Duration::from_millis(50);
             descendants::signal(libc::SIGKILL);
             self.signal_attended(libc::SIGKILL);
-        }
-    }
-
-    /// Who has ended without initialising MPI will never do it, but who has initialised it waits for
-    /// all.
-    fn check_left(&mut self) {
-        let waits = |rank: &Rank| rank.state == State::Initialised;
-        let left = |rank: &Rank| !rank.alive && !rank.recalled && rank.state == State::Started;
-        if self.ending.is_some() || !self.ranks.iter().any(waits) || !self.ranks.iter().any(left) {
-            return;
-        }
-        for rank in 0..self.ranks.len() {
-            // Its last messages may still wait in its socket.
-            if left(&self.ranks[rank]) {
-                self.listen(rank);
-            }
-        }
-        for gone in 0..self.ranks.len() {
-            if !left(&self.ranks[gone]) {
-                continue;
-            }
-            let name = self.named(gone, self.ranks[gone].pid);
-            let world = self.ranks[gone].world;
-            let fellow = |rank: &&Rank| rank.world == world && waits(rank);
-            if let Some(waiting) = self.ranks.iter().find(fellow) {
-                let waiting = self.called(waiting);
-                self.fail(1, &format!("{name} ended without calling MPI_Init, which {waiting} has called"));
-            } else if world > 0 {
-                self.fail(1, &format!("{name} ended without calling MPI_Init, which those that spawned it wait for"));
-            }
         }
     }
 
@@ -436,6 +412,7 @@ impl Job<'_> {
             Message::Finalized => {
                 self.ranks[rank].state = State::Finalized;
                 self.ranks[rank].mpi = None;
+                self.note_finalized();
             }
             Message::Abort { code, text } => self.abort(rank, code, &text),
             Message::Observed { address } => self.ranks[rank].activity = Some(address),

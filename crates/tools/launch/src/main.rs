@@ -14,6 +14,7 @@ mod job;
 mod keep;
 mod keeper;
 mod library;
+mod losses;
 mod mpir;
 mod options;
 mod output;

@@ -51,6 +51,8 @@ pub struct Options {
     pub no_library_path: bool,
     /// Say how each rank ends.
     pub exit_codes: bool,
+    /// The job goes on when it loses ranks (`--with-ft`).
+    pub goes_on: bool,
     /// What programs that do not say it themselves inherit of mpiexec's environment.
     pub inherit: Inherit,
     /// Lines for the user.

@@ -72,7 +72,7 @@ fn describe(told: &Told) -> Vec<String> {
 }
 
 /// "0 to 3, 7"
-fn ranges(ranks: &[u32]) -> String {
+pub fn ranges(ranks: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();
     for &rank in ranks {
         match parts.last_mut() {

@@ -54,6 +54,8 @@ pub struct Plan {
     /// See [`Options`].
     pub exit_codes: bool,
     /// See [`Options`].
+    pub goes_on: bool,
+    /// See [`Options`].
     pub verbose: bool,
     /// See [`Options`].
     pub held: bool,
@@ -83,6 +85,7 @@ impl Plan {
             universe: None,
             report_bindings: false,
             exit_codes: false,
+            goes_on: tern_settings::FT.get(),
             verbose: false,
             held: false,
             leaves_path: false,
@@ -121,6 +124,7 @@ impl Plan {
             universe: options.universe,
             report_bindings: options.report_bindings,
             exit_codes: options.exit_codes,
+            goes_on: options.goes_on,
             verbose: options.verbose,
             held: options.held,
             leaves_path: options.no_library_path,

@@ -14,6 +14,8 @@ pub enum State {
     Replaced,
     /// After MPI_Finalize.
     Finalized,
+    /// It has ended before MPI_Finalize, and the job goes on without it. A process that stands for it, as a shell, may live.
+    Lost,
 }
 
 /// How a process ended.
@@ -74,7 +76,7 @@ pub fn judge(state: State, end: End) -> Verdict {
             let text = format!("exited with code {code} without calling MPI_Finalize{}", hint(end));
             Verdict::Fatal(if code == 0 { 1 } else { code }, text)
         }
-        (State::Started | State::Replaced | State::Finalized, End::Exited(0)) => Verdict::Fine,
+        (State::Started | State::Replaced | State::Finalized, End::Exited(0)) | (State::Lost, _) => Verdict::Fine,
         (State::Finalized, end) => Verdict::Note(end.code(), format!("{} after MPI_Finalize", end.text())),
         (_, end) => Verdict::Fatal(end.code(), end.text() + hint(end)),
     }
@@ -121,6 +123,12 @@ mod tests {
         assert!(matches!(judge(State::Initialised, End::Exited(0)), Verdict::Fatal(1, _)));
         assert!(matches!(judge(State::Initialised, End::Exited(5)), Verdict::Fatal(5, _)));
         assert!(matches!(judge(State::Initialised, End::Signaled(9)), Verdict::Fatal(137, _)));
+    }
+
+    #[test]
+    fn of_who_is_lost_nothing_more_is_told() {
+        assert_eq!(judge(State::Lost, End::Exited(3)), Verdict::Fine);
+        assert_eq!(judge(State::Lost, End::Signaled(9)), Verdict::Fine);
     }
 
     #[test]

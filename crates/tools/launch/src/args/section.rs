@@ -6,8 +6,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use super::Command;
 use super::table::{self, Flag};
 use super::values::{
-    checked_name, count, error_handler, export, launcher, manager, names, nodes, output_file, seconds, shown, stdin,
-    universe,
+    checked_name, count, error_handler, export, launcher, manager, names, nodes, output_file, recovery, seconds, shown,
+    stdin, universe, with_ft,
 };
 use crate::host_list::{self, Host};
 use crate::options::{Inherit, Options, Program};
@@ -59,6 +59,19 @@ impl Values<'_, '_> {
     fn variable(&mut self) -> Result<(OsString, OsString), String> {
         let name = checked_name(self.next("NAME and VALUE")?)?;
         Ok((name, self.next("NAME and VALUE")?))
+    }
+
+    /// A value that may be missing: the next word, if `known` takes it for one.
+    fn optional<T>(&mut self, what: &str, known: impl Fn(&OsStr) -> Option<T>) -> Result<Option<T>, String> {
+        if let Some(inline) = self.inline.take() {
+            let wrong = || format!("{} needs {what}, if something stands behind it", shown(self.option));
+            return known(&inline).map(Some).ok_or_else(wrong);
+        }
+        let value = self.rest.as_slice().first().and_then(|word| known(word));
+        if value.is_some() {
+            self.rest.next();
+        }
+        Ok(value)
     }
 
     fn text(&mut self, what: &str) -> Result<String, String> {
@@ -182,6 +195,11 @@ fn of_job(flag: Flag, name: &str, values: &mut Values<'_, '_>, options: &mut Opt
         Flag::NoOversubscribe => options.policy.no_oversubscribe = true,
         Flag::Report => options.report_bindings = true,
         Flag::ExitCodes => options.exit_codes = true,
+        Flag::WithFt => {
+            let asked = values.optional("ulfm, mpi, on or off", recovery)?;
+            options.env.push(with_ft(asked.unwrap_or(true)));
+        }
+        Flag::Recovery(on) => options.env.push(with_ft(on)),
         Flag::Verbose => options.verbose = true,
         Flag::Gdb => options.gdb = true,
         Flag::NoLibraryPath => options.no_library_path = true,

@@ -55,6 +55,10 @@ pub(super) enum Flag {
     NoOversubscribe,
     Report,
     ExitCodes,
+    /// The job goes on when it loses ranks, for the kind of recovery that may follow; or it does not.
+    WithFt,
+    /// The same, without a word behind it.
+    Recovery(bool),
     Verbose,
     NoLibraryPath,
     /// A debugger for each rank.
@@ -156,8 +160,11 @@ const NAMES: &[(&str, Flag)] = &[
     ("bootstrap", Flag::Launcher),
     ("rmk", Flag::Manager),
     ("iface", Flag::LeaveOut(1)),
-    ("disable-auto-cleanup", Flag::LeaveOut(0)),
-    ("enable-recovery", Flag::LeaveOut(0)),
+    ("with-ft", Flag::WithFt),
+    ("disable-auto-cleanup", Flag::Recovery(true)),
+    ("enable-recovery", Flag::Recovery(true)),
+    ("continuous", Flag::Recovery(true)),
+    ("disable-recovery", Flag::Recovery(false)),
     ("gdb", Flag::Gdb),
     ("debug", Flag::LeaveOut(0)),
     ("tv", Flag::LeaveOut(0)),
@@ -255,7 +262,7 @@ mod tests {
         assert_eq!(meant("n4").as_deref(), Some("-n 4"));
         assert_eq!(meant("ntasks").as_deref(), Some("-n"));
         assert_eq!(meant("nodelist").as_deref(), Some("--hosts"));
-        for strange in ["report-uri", "tune", "am", "with-ft", "membind", "ckpoint", "p"] {
+        for strange in ["report-uri", "tune", "am", "membind", "ckpoint", "p"] {
             assert_eq!(meant(strange), None, "{strange}");
         }
     }

@@ -239,13 +239,56 @@ fn debuggers_run_the_programs() {
 
 #[test]
 fn each_option_of_another_launcher_is_taken() {
-    let line = "--rankfile f --prefix /opt -iface eth0 -bootstrap ll -disable-auto-cleanup -tv p";
+    let line = "--rankfile f --prefix /opt -iface eth0 -bootstrap ll -tv p";
     let expected = ["--rankfile f", "--prefix /opt", "--iface eth0", "--bootstrap ll"];
     let options = run(line);
     assert_eq!(options.left_out[..4], expected);
-    assert_eq!(options.left_out[4..], ["--disable-auto-cleanup", "--tv"]);
+    assert_eq!(options.left_out[4..], ["--tv"]);
     assert!(run("-print-all-exitcodes p").exit_codes);
     assert_eq!(run("-bootstrap-exec rsh p").shell, Some("rsh".into()));
+}
+
+/// The value of TERN_FT that all ranks get.
+fn told(options: &Options) -> Option<&OsStr> {
+    let all = options.env.iter().chain(options.programs.iter().flat_map(|program| &program.env));
+    all.filter(|(name, _)| name == "TERN_FT").map(|(_, value)| value.as_os_str()).next_back()
+}
+
+#[test]
+fn a_job_may_go_on_when_it_loses_ranks() {
+    for how in [
+        "--with-ft",
+        "-with-ft ulfm",
+        "--with-ft mpi",
+        "--with-ft=ULFM",
+        "--with-ft true",
+        "--with-ft yes",
+        "--with-ft on",
+        "--with-ft 1",
+        "-disable-auto-cleanup",
+        "--enable-recovery",
+        "--continuous",
+        "-genv TERN_FT on",
+        "--with-ft off --with-ft",
+    ] {
+        let options = run(&format!("{how} -n 2 p x"));
+        assert_eq!(told(&options), Some(OsStr::new("on")), "{how}");
+        assert!(options.goes_on, "{how}");
+        assert_eq!((options.programs[0].count, options.programs[0].command.clone()), (2, words("p x")), "{how}");
+    }
+    for how in
+        ["--with-ft off", "--with-ft false", "--with-ft=no", "--with-ft 0", "--with-ft none", "--disable-recovery"]
+    {
+        let options = run(&format!("--with-ft {how} -n 2 p"));
+        assert_eq!((told(&options), options.goes_on), (Some(OsStr::new("off")), false), "{how}");
+    }
+    let options = run("-n 2 p");
+    assert_eq!((told(&options), options.goes_on), (None, false));
+    // What is no word for it is the program, or the next option; programs that inherit nothing are told, too.
+    assert_eq!(run("--with-ft p ulfm").programs[0].command, words("p ulfm"));
+    assert_eq!(told(&run("-envnone --with-ft p")), Some(OsStr::new("on")));
+    assert_eq!(run("-envnone --with-ft p").programs[0].env, [("TERN_FT".into(), "on".into())]);
+    assert_eq!(error("--with-ft=p p"), "--with-ft=p needs ulfm, mpi, on or off, if something stands behind it");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use tern_settings::{Manager, Starter};
+use tern_settings::{Entry, FT, Kind, Manager, Starter};
 
 use crate::options::Stdin;
 
@@ -104,6 +104,20 @@ pub(super) fn output_file(value: &OsStr) -> Vec<u8> {
     let options = [&b":nocopy"[..], b":raw", b":pattern"];
     let bytes = value.as_bytes();
     options.iter().find_map(|option| bytes.strip_suffix(*option)).unwrap_or(bytes).to_vec()
+}
+
+/// Whether the job is to go on when it loses ranks, by the words of Open MPI or those of a setting.
+pub(super) fn recovery(word: &OsStr) -> Option<bool> {
+    match word.to_str()?.to_lowercase().as_str() {
+        "ulfm" | "mpi" => Some(true),
+        "none" => Some(false),
+        word => bool::parse(word, (0, 0)).ok().map(|on| on != 0),
+    }
+}
+
+/// The variable that says so to the ranks.
+pub(super) fn with_ft(on: bool) -> (OsString, OsString) {
+    (FT.name().into(), if on { "on" } else { "off" }.into())
 }
 
 /// What starts agents, by Hydra's names too; nothing for one that only Hydra knows.

@@ -69,7 +69,7 @@ impl Part {
         let Streams { stdin, tag, timestamp, merge, out: output, err } = &options.streams;
         let Options { report_bindings, exit_codes, verbose, held, .. } = *options;
         let flags = [*tag, *timestamp, *merge, report_bindings, exit_codes, verbose, held];
-        for flag in flags.into_iter().chain([options.no_library_path]) {
+        for flag in flags.into_iter().chain([options.no_library_path, options.goes_on]) {
             out.number(flag.into());
         }
         out.number(match stdin {
@@ -111,7 +111,7 @@ impl Part {
         let mut flag = || Some(input.number()? != 0);
         let (tag, timestamp, merge) = (flag()?, flag()?, flag()?);
         let (report_bindings, exit_codes, verbose) = (flag()?, flag()?, flag()?);
-        let (held, no_library_path) = (flag()?, flag()?);
+        let (held, no_library_path, goes_on) = (flag()?, flag()?, flag()?);
         let stdin = match input.number()? {
             0 => Stdin::All,
             1 => Stdin::Nobody,
@@ -146,6 +146,7 @@ impl Part {
             policy,
             report_bindings,
             exit_codes,
+            goes_on,
             verbose,
             held,
             no_library_path,
@@ -184,6 +185,7 @@ mod tests {
                 verbose: true,
                 held: true,
                 exit_codes: true,
+                goes_on: true,
                 streams: Streams {
                     stdin: Stdin::Rank(3),
                     merge: true,

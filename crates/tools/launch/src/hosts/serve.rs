@@ -5,6 +5,7 @@ mod further;
 mod late;
 mod lines;
 mod listen;
+mod lost;
 mod root;
 mod stall;
 mod start;
@@ -22,12 +23,13 @@ use tern_pmi::{Nodes, addresses};
 use super::tree::{Below, MORE};
 use crate::descendants;
 use crate::host_list::{self, Layout, Share};
+use crate::losses::Losses;
 use crate::mpir::{Process, Teller};
 use crate::options::{Options, Stdin, TIMED_OUT, late};
 use crate::say::say;
 use crate::signals::{self, Signal};
 use crate::uplink::{Down, Line, Up};
-use further::Further;
+use further::{Further, Published};
 use lines::Lines;
 use stall::Gathering;
 
@@ -67,6 +69,8 @@ struct Agent {
     ended: Option<Instant>,
     lines: Lines,
     done: bool,
+    /// It is gone, and the job goes on without its ranks.
+    lost: bool,
     addresses: Option<Vec<Vec<u8>>>,
     /// The ranks that it has started.
     processes: Option<Vec<Process>>,
@@ -95,6 +99,7 @@ impl Agent {
             ended: None,
             lines: Lines::default(),
             done: false,
+            lost: false,
             addresses: None,
             processes: None,
             bindings: None,
@@ -126,11 +131,13 @@ struct Server<'a> {
     slots: Vec<Option<u32>>,
     /// Worlds that were spawned.
     further: Vec<Further>,
-    /// Services that ranks have published, and their ports.
-    names: Vec<(String, String)>,
+    /// Services that ranks have published.
+    names: Vec<Published>,
     nodes: Nodes,
     agents: Vec<Agent>,
     code: Option<i32>,
+    /// What it returns where ranks are lost.
+    losses: Losses,
     /// When agents are killed that have been told to end.
     kill_at: Option<Instant>,
     deadline: Option<Instant>,
@@ -166,6 +173,7 @@ pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: Owne
         nodes,
         agents,
         code: None,
+        losses: Losses::default(),
         kill_at: None,
         deadline,
         relays: Default::default(),
@@ -192,7 +200,7 @@ pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: Owne
         say(&format!("output of the ranks is lost: write to the standard output: {error}"));
         server.code.get_or_insert(1);
     }
-    server.code.unwrap_or(0)
+    server.losses.code(server.code)
 }
 
 /// Begins to listen to signals, and to the process that the user started.
@@ -277,7 +285,7 @@ impl Server<'_> {
             Up::Begun => {}
             Up::Addresses(world, table) if world > 0 => self.further_addresses(world, number, &table),
             Up::Spawn { rank, orders } => self.further(number, rank, orders),
-            Up::Started { world, failed } => self.started(world, failed),
+            Up::Started { world, failed } => self.started(number, world, failed),
             Up::Name { rank, what, service, port } => self.name(number, rank, what, &service, &port),
             Up::Idle(orders) => self.idle(number, orders),
             Up::Addresses(_, table) => {
@@ -285,6 +293,8 @@ impl Server<'_> {
                 self.tell_addresses();
             }
             Up::Failed(code, text) => self.fail(code, &text),
+            Up::Lost(code, text) => self.rank_lost(code, &text),
+            Up::Finalized => _ = self.losses.finalized(),
             Up::Bindings(lines) => self.bindings(number, lines),
             Up::Processes(processes) => self.processes(number, processes),
             Up::Waits { first, ranks } => self.host_waits(number, first, &ranks),

@@ -19,8 +19,8 @@ pub const AGENT: &str = "--agent";
 pub enum Method {
     /// A command for each host.
     Shell(String),
-    /// One srun for all hosts.
-    Srun,
+    /// One srun for all hosts; `no_kill`: it goes on when one of them is lost.
+    Srun { no_kill: bool },
     /// On this machine, whatever the hosts are called.
     Fork,
 }
@@ -51,7 +51,7 @@ impl Method {
         };
         let asked = options.starter.unwrap_or_else(|| tern_settings::LAUNCHER.get());
         match if asked == Starter::Auto { managed } else { asked } {
-            Starter::Srun => Method::Srun,
+            Starter::Srun => Method::Srun { no_kill: options.goes_on },
             Starter::Fork => Method::Fork,
             Starter::Blaunch => Method::Shell("blaunch".into()),
             Starter::Qrsh => Method::Shell("qrsh -inherit -V".into()),
@@ -63,7 +63,8 @@ impl Method {
     pub fn word(&self) -> String {
         match self {
             Method::Shell(shell) => format!("shell {shell}"),
-            Method::Srun => "srun".into(),
+            Method::Srun { no_kill: false } => "srun".into(),
+            Method::Srun { no_kill: true } => "srun --no-kill".into(),
             Method::Fork => "fork".into(),
         }
     }
@@ -71,7 +72,8 @@ impl Method {
     /// The reverse.
     pub fn of_word(word: &str) -> Option<Method> {
         match word {
-            "srun" => Some(Method::Srun),
+            "srun" => Some(Method::Srun { no_kill: false }),
+            "srun --no-kill" => Some(Method::Srun { no_kill: true }),
             "fork" => Some(Method::Fork),
             _ => Some(Method::Shell(word.strip_prefix("shell ")?.to_owned())),
         }
@@ -87,12 +89,14 @@ impl Method {
         match self {
             Method::Fork => hosts.iter().map(|(number, _)| one(Vec::new(), *number)).collect(),
             Method::Shell(shell) => hosts.iter().map(|(number, name)| one(command(shell, name), *number)).collect(),
-            Method::Srun if hosts.is_empty() => Vec::new(),
-            Method::Srun => {
+            Method::Srun { .. } if hosts.is_empty() => Vec::new(),
+            Method::Srun { no_kill } => {
                 // Slurm has an order of its own: an agent finds its number by the name of its host.
                 let named: Vec<String> = hosts.iter().map(|(number, name)| format!("{name}={number}")).collect();
                 let names: Vec<&str> = hosts.iter().map(|(_, name)| name.as_str()).collect();
-                let words = srun(&names).into_iter().map(OsString::from).chain(agent(named.join(",")));
+                let survives: &[&str] = if *no_kill { &["--no-kill", "--wait=0"] } else { &[] };
+                let words = srun(&names).into_iter().chain(survives.iter().map(|word| word.to_string()));
+                let words = words.map(OsString::from).chain(agent(named.join(",")));
                 vec![Start { numbers: hosts.iter().map(|(number, _)| *number).collect(), words: words.collect() }]
             }
         }
@@ -174,12 +178,15 @@ mod tests {
         let shell = lines(&Method::Shell("qrsh -inherit -V".into()));
         assert_eq!(shell[1], "qrsh -inherit -V a /bin/mpiexec --agent 1.2.3.4:5 3");
         assert_eq!(lines(&Method::Fork)[0], "/bin/mpiexec --agent 1.2.3.4:5 1");
-        let srun = lines(&Method::Srun);
+        let srun = lines(&Method::Srun { no_kill: false });
         assert_eq!(srun.len(), 1);
         assert!(
             srun[0].starts_with("srun --overlap --nodes=2 --ntasks=2 ") && srun[0].ends_with(" b=1,a=3"),
             "{srun:?}"
         );
+        assert!(!srun[0].contains("--no-kill"), "{srun:?}");
+        let goes_on = lines(&Method::Srun { no_kill: true });
+        assert!(goes_on[0].contains(" --no-kill --wait=0 /bin/mpiexec --agent "), "{goes_on:?}");
     }
 
     #[test]
@@ -195,12 +202,17 @@ mod tests {
         let of = |starter, shell: Option<&str>, allocation| {
             Method::of(&Options { starter, shell: shell.map(str::to_owned), allocation, ..Options::default() })
         };
-        assert_eq!(of(None, None, Some(Manager::Slurm)), Method::Srun);
+        assert_eq!(of(None, None, Some(Manager::Slurm)), Method::Srun { no_kill: false });
         assert_eq!(of(None, None, Some(Manager::Lsf)), Method::Shell("blaunch".into()));
         assert_eq!(of(None, Some("rsh"), Some(Manager::Slurm)), Method::Shell("rsh".into()));
-        assert_eq!(of(Some(Starter::Srun), Some("rsh"), None), Method::Srun);
+        assert_eq!(of(Some(Starter::Srun), Some("rsh"), None), Method::Srun { no_kill: false });
         assert_eq!(of(Some(Starter::Ssh), Some("rsh"), Some(Manager::Sge)), Method::Shell("rsh".into()));
-        for method in [Method::Srun, Method::Fork, Method::Shell("ssh -x".into())] {
+        for method in [
+            Method::Srun { no_kill: false },
+            Method::Srun { no_kill: true },
+            Method::Fork,
+            Method::Shell("ssh -x".into()),
+        ] {
             assert_eq!(Method::of_word(&method.word()), Some(method));
         }
         assert_eq!(Method::of_word("x"), None);

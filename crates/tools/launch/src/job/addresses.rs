@@ -12,6 +12,7 @@ impl Job<'_> {
     /// A rank tells its address. With the last one of its world, all get the table.
     pub(super) fn address(&mut self, rank: usize, fds: Vec<OwnedFd>) {
         let (world, number) = (self.ranks[rank].world, self.ranks[rank].number);
+        self.ranks[rank].placed = true;
         let told = fds.into_iter().next().and_then(|fd| parcel::unpack(fd).ok());
         let Some(known) = self.worlds[world].as_mut() else { return };
         // One that cannot be read stands for nothing that could be reached: the device says so.

@@ -66,11 +66,12 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pi
         recalled: false,
         mpi: None,
         owner: None,
+        placed: false,
         activity: None,
     });
     job.serve();
     job.clean_up();
-    job.code.unwrap_or(0)
+    job.losses.code(job.code)
 }
 
 impl Job<'_> {
@@ -95,8 +96,7 @@ impl Job<'_> {
         rank.mpi = None;
         if rank.state == State::Initialised {
             let name = self.named(number, self.ranks[number].pid);
-            let names = if self.kept.is_some() { self.ended_together(number, name) } else { name };
-            self.fail(1, &format!("{names} ended without calling MPI_Finalize"));
+            self.missed(number, name);
         }
         self.abort_ended(number);
     }

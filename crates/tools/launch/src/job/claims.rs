@@ -101,8 +101,7 @@ impl Job<'_> {
         };
         if self.ranks[number].state == State::Initialised {
             let name = self.named(number, pid);
-            let names = if self.kept.is_some() { self.ended_together(number, name) } else { name };
-            self.fail(1, &format!("{names} ended without calling MPI_Finalize"));
+            self.missed(number, name);
         }
         self.closed(number);
     }

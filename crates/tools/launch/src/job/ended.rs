@@ -1,12 +1,12 @@
 //! Processes that have ended: what that means for the job.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitStatus};
 
-use super::Job;
+use super::{Job, Rank};
 use crate::descendants;
-use crate::rank::{self, End, Verdict};
+use crate::rank::{self, End, State, Verdict};
 
 impl Job<'_> {
     /// Takes note of processes that have ended. Those killed by a signal are judged first: with
@@ -53,7 +53,7 @@ impl Job<'_> {
                 self.code.get_or_insert(code);
                 self.go_on_without(&name, &text);
             }
-            Verdict::Fatal(code, text) => self.fail(code, &format!("{name} {text}")),
+            Verdict::Fatal(code, text) => self.lose(rank, code, &format!("{name} {text}")),
         }
     }
 
@@ -63,7 +63,8 @@ impl Job<'_> {
         if self.ending.is_some() {
             return;
         }
-        let limit = tern_settings::LINGER.get();
+        // Where the job survives the loss of ranks, it has all the time that it takes.
+        let limit = if self.plan.goes_on { Duration::ZERO } else { tern_settings::LINGER.get() };
         let others = self.ranks.iter().any(|rank| rank.alive);
         let rest = match (others, limit.is_zero()) {
             (false, _) => String::new(),
@@ -73,6 +74,35 @@ impl Job<'_> {
         self.say(&format!("{name} {text}{rest}"));
         if others && !limit.is_zero() && self.linger.is_none() {
             self.linger = Some((Instant::now() + limit, name.to_owned()));
+        }
+    }
+
+    /// Who has ended without initialising MPI will never do it, but who has initialised it waits for all.
+    pub(super) fn check_left(&mut self) {
+        let waits = |rank: &Rank| rank.state == State::Initialised;
+        let left = |rank: &Rank| !rank.alive && !rank.recalled && rank.state == State::Started;
+        if self.ending.is_some() || !self.ranks.iter().any(waits) || !self.ranks.iter().any(left) {
+            return;
+        }
+        for rank in 0..self.ranks.len() {
+            // Its last messages may still wait in its socket.
+            if left(&self.ranks[rank]) {
+                self.listen(rank);
+            }
+        }
+        for gone in 0..self.ranks.len() {
+            if !left(&self.ranks[gone]) {
+                continue;
+            }
+            let name = self.named(gone, self.ranks[gone].pid);
+            let world = self.ranks[gone].world;
+            let fellow = |rank: &&Rank| rank.world == world && waits(rank);
+            if let Some(waiting) = self.ranks.iter().find(fellow) {
+                let waiting = self.called(waiting);
+                self.fail(1, &format!("{name} ended without calling MPI_Init, which {waiting} has called"));
+            } else if world > 0 {
+                self.fail(1, &format!("{name} ended without calling MPI_Init, which those that spawned it wait for"));
+            }
         }
     }
 }

@@ -155,7 +155,7 @@ impl Job<'_> {
         if let Some(at) = self.naming.iter().position(|(other, _)| *other == rank) {
             let (_, service) = self.naming.swap_remove(at);
             if value != 0 {
-                self.names.retain(|name| name.service() != service);
+                self.names.retain(|(_, name)| name.service() != service);
             }
         }
         if rank < self.ranks.len() {
@@ -180,12 +180,12 @@ impl Job<'_> {
 
     /// Makes a port known.
     pub(super) fn publish(&mut self, rank: usize, service: &str, port: &str) {
-        if self.names.iter().any(|name| name.service() == service) {
+        if self.names.iter().any(|(_, name)| name.service() == service) {
             return self.answer(rank, -1, "it is published already");
         }
         match Name::publish(service, port) {
             Ok(name) => {
-                self.names.push(name);
+                self.names.push((rank, name));
                 match &self.uplink {
                     Some(uplink) => {
                         // Another rank may have it on another host.
@@ -209,8 +209,8 @@ impl Job<'_> {
         if let Some(uplink) = &self.uplink {
             return uplink.name(rank as u32, About::LookUp, service, "");
         }
-        match self.names.iter().find(|name| name.service() == service) {
-            Some(name) => self.answer(rank, 0, name.port()),
+        match self.names.iter().find(|(_, name)| name.service() == service) {
+            Some((_, name)) => self.answer(rank, 0, name.port()),
             None => self.answer(rank, -1, ""),
         }
     }
@@ -220,8 +220,8 @@ impl Job<'_> {
         if let Some(uplink) = &self.uplink {
             return uplink.name(rank as u32, About::Unpublish, service, port);
         }
-        let published = self.names.iter().position(|name| name.service() == service);
-        match published.map(|at| (at, self.names[at].port())) {
+        let published = self.names.iter().position(|(_, name)| name.service() == service);
+        match published.map(|at| (at, self.names[at].1.port())) {
             Some((at, known)) if known == port => {
                 self.names.swap_remove(at);
                 self.answer(rank, 0, "");
@@ -236,7 +236,7 @@ impl Job<'_> {
 
     /// A process of another job asks for a name.
     pub(super) fn answer_name(&self, at: usize) {
-        if let Some(name) = self.names.get(at) {
+        if let Some((_, name)) = self.names.get(at) {
             name.answer();
         }
     }

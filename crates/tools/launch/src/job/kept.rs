@@ -88,6 +88,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
         recalled: false,
         mpi: None,
         owner: None,
+        placed: false,
         activity: None,
     }));
     Begin::answer(&leader, Ok(""));
@@ -95,7 +96,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
     job.kept = Some(Kept { leader: Some(leader), complete: false, launcher: None, aborting: None, cores });
     job.serve();
     job.clean_up();
-    let code = job.code.unwrap_or(0);
+    let code = job.losses.code(job.code);
     if let Some(above) = above {
         above.done(code);
     }
@@ -179,9 +180,16 @@ impl Job<'_> {
     /// The process that has started the ranks has ended before them.
     pub(super) fn launcher_gone(&mut self) {
         let Some((pid, name, _)) = self.kept.as_mut().and_then(|kept| kept.launcher.take()) else { return };
-        if self.ranks.iter().any(|rank| rank.alive && rank.state == State::Initialised) {
-            self.fail(1, &format!("the launcher of the ranks here has ended (process {pid}, {name})"));
+        if !self.ranks.iter().any(|rank| rank.alive && rank.state == State::Initialised) {
+            return;
         }
+        let text = format!("the launcher of the ranks here has ended (process {pid}, {name})");
+        if self.plan.goes_on && self.uplink.is_some() {
+            // Those of other nodes go on without them.
+            self.say(&format!("{text}; the ranks of this node are ended"));
+            return self.signal_attended(libc::SIGKILL);
+        }
+        self.fail(1, &text);
     }
 
     /// Ranks that have not come will not be waited for.

@@ -17,7 +17,7 @@ impl Job<'_> {
             Ok(Down::Spawn(order)) => self.spawn_share(&order),
             Ok(Down::Recall(world)) => self.recall_world(world as usize),
             Ok(Down::Answer(rank, value, text)) => self.answered(rank as usize, value, &text),
-            Ok(Down::Unpublished(service)) => self.names.retain(|name| name.service() != service),
+            Ok(Down::Unpublished(service)) => self.names.retain(|(_, name)| name.service() != service),
             Ok(Down::Leave) => self.dismissed = true,
             Ok(Down::Release) => self.release(),
             Ok(Down::Ask) => self.ask_all(None),

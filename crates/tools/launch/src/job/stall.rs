@@ -142,7 +142,7 @@ impl Job<'_> {
             },
             (State::Started, _, true) => Told::NotInitialised,
             (State::Finalized | State::Replaced, _, true) => Told::Finalized,
-            (_, _, false) => Told::Ended,
+            (State::Lost, _, true) | (_, _, false) => Told::Ended,
         }
     }
 

@@ -67,6 +67,7 @@ impl<'a> Job<'a> {
             dismissed: false,
             naming: Vec::new(),
             code: None,
+            losses: Default::default(),
             ending: None,
             deadline: plan.timeout.map(|timeout| Instant::now() + timeout),
             linger: None,
@@ -159,6 +160,7 @@ impl<'a> Job<'a> {
             theirs,
             mpi: None,
             owner: None,
+            placed: false,
             activity: None,
         });
         Ok(())

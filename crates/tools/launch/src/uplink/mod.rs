@@ -71,6 +71,21 @@ impl Uplink {
         self.tell(&Up::Failed(code, text.to_owned()));
     }
 
+    /// A rank here is lost, and the job goes on: the code that it would have given the job, and what to tell the user.
+    pub fn lost(&self, code: i32, text: &str) {
+        self.tell(&Up::Lost(code, text.to_owned()));
+    }
+
+    /// The first rank here has ended MPI.
+    pub fn finalized(&self) {
+        self.tell(&Up::Finalized);
+    }
+
+    /// A lost rank had published that name.
+    pub fn withdraw(&self, rank: u32, service: &str, port: &str) {
+        self.name(rank, About::Unpublish, service, port);
+    }
+
     /// Where the ranks here run.
     pub fn bindings(&self, lines: Vec<String>) {
         self.tell(&Up::Bindings(lines));

@@ -66,6 +66,10 @@ pub enum Up {
     Idle(u32),
     /// The job must end: exit code, and what to tell the user.
     Failed(i32, String),
+    /// A rank is lost, and the job goes on: the code that it would have given the job, and what to tell the user.
+    Lost(i32, String),
+    /// The first of its ranks has ended MPI: told where ranks may be lost.
+    Finalized,
     /// A rank that has initialised MPI, and one that has ended and will never do so; empty for none.
     Standing { waits: String, gone: String },
     /// All its ranks have ended: exit code.
@@ -160,6 +164,8 @@ impl Up {
             Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
             Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
             Up::Done(code) => out.number(5).number(*code as u64),
+            Up::Lost(code, text) => out.number(14).number(*code as u64).bytes(text.as_bytes()),
+            Up::Finalized => out.number(15),
             Up::Waits { first, ranks } => {
                 out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks)
             }
@@ -196,6 +202,8 @@ impl Up {
             3 => Up::Failed(input.number()? as i32, text(input.bytes()?)),
             4 => Up::Standing { waits: text(input.bytes()?), gone: text(input.bytes()?) },
             5 => Up::Done(input.number()? as i32),
+            14 => Up::Lost(input.number()? as i32, text(input.bytes()?)),
+            15 => Up::Finalized,
             6 => {
                 let first = input.number()?.checked_sub(1).map(|rank| rank as u32);
                 Up::Waits { first, ranks: input.bytes()?.to_vec() }
@@ -267,6 +275,8 @@ mod tests {
             Up::Failed(-5, "über".into()),
             Up::Standing { waits: "rank 1".into(), gone: String::new() },
             Up::Done(124),
+            Up::Lost(137, "rank 1".into()),
+            Up::Finalized,
             Up::Spawn { rank: 3, orders: vec![1] },
             Up::Started { world: 2, failed: None },
             Up::Started { world: 2, failed: Some((0, "why".into())) },

@@ -15,10 +15,34 @@ pub struct Further {
     nodes: Nodes,
     /// By node: the addresses that were told.
     addresses: Vec<Option<Vec<Vec<u8>>>>,
-    /// The agent whose rank has asked, its number there, and how many agents have not answered.
+    /// The agent whose rank has asked, and its number there.
     asked: (usize, u32),
-    left: usize,
+    /// The agents that have not answered.
+    left: Vec<usize>,
     failed: Option<(u32, String)>,
+}
+
+impl Further {
+    /// Its ranks on the host of an agent.
+    pub(super) fn members(&self, agent: usize) -> Vec<u32> {
+        let node = (0..).zip(&self.agents).find(|(_, other)| **other == agent);
+        node.map_or_else(Vec::new, |(node, _)| self.nodes.members(node))
+    }
+
+    /// Whether the others of it can do without that agent: they do not wait in MPI_Init for the places of all.
+    pub(super) fn can_lose(&self, agent: usize) -> bool {
+        let unsettled = !self.left.is_empty() || self.failed.is_some();
+        let met = self.nodes.count() == 1 || self.addresses.iter().all(Option::is_some);
+        unsettled || met || !self.agents.contains(&agent)
+    }
+}
+
+/// A service that a rank has published.
+pub struct Published {
+    pub service: String,
+    port: String,
+    /// The agent of that rank.
+    pub agent: usize,
 }
 
 /// A host that processes may go to.
@@ -82,7 +106,7 @@ impl Server<'_> {
             let order = Order { world, node, nodes: nodes.clone(), orders: bytes.clone() };
             self.give(number, world, order.encode());
         }
-        let left = by_node.len();
+        let left = by_node.clone();
         let addresses = by_node.iter().map(|_| None).collect();
         self.further.push(Further { agents: by_node, nodes, addresses, asked: (agent, rank), left, failed: None });
         Ok(())
@@ -129,11 +153,11 @@ impl Server<'_> {
     }
 
     /// An agent has started its share, or has not. When all have answered, the rank that has asked is told.
-    pub(super) fn started(&mut self, world: u32, failed: Option<(u32, String)>) {
+    pub(super) fn started(&mut self, number: usize, world: u32, failed: Option<(u32, String)>) {
         let Some(further) = self.further_world(world) else { return };
-        further.left = further.left.saturating_sub(1);
+        further.left.retain(|&agent| agent != number);
         further.failed = further.failed.take().or(failed);
-        if further.left > 0 {
+        if !further.left.is_empty() {
             return;
         }
         let (agent, rank) = further.asked;
@@ -147,6 +171,16 @@ impl Server<'_> {
                 self.give_room_back(&by_rank);
                 self.answer(agent, rank, -1 - command as i32, &why);
             }
+        }
+    }
+
+    /// The agent of a share is lost. Unless all shares have been started, the world cannot be.
+    pub(super) fn start_lost(&mut self, world: u32, number: usize, why: &str) {
+        let Some(further) = self.further_world(world).filter(|further| further.agents.contains(&number)) else {
+            return;
+        };
+        if !further.left.is_empty() {
+            self.started(number, world, Some((0, why.to_owned())));
         }
     }
 
@@ -179,9 +213,14 @@ impl Server<'_> {
         self.tell_agent(agent, &Down::Answer(rank, value, text.to_owned()));
     }
 
-    /// An agent has no ranks that run, after so many orders. When none has, all may go.
+    /// An agent has no ranks that run, after so many orders.
     pub(super) fn idle(&mut self, number: usize, orders: u32) {
         self.agents[number].idle_after = Some(orders);
+        self.leave_if_idle();
+    }
+
+    /// When no agent has ranks that run, all may go.
+    pub(super) fn leave_if_idle(&mut self) {
         let idle = self.agents.iter().all(|agent| agent.idle_after == Some(agent.orders));
         if idle && !self.is_ending() {
             self.tell_all(&Down::Leave);
@@ -190,24 +229,24 @@ impl Server<'_> {
 
     /// A rank publishes a name, takes one back or looks one up, which the job has wherever its ranks are.
     pub(super) fn name(&mut self, agent: usize, rank: u32, what: About, service: &str, port: &str) {
-        let known = self.names.iter().position(|(name, _)| name == service);
+        let known = self.names.iter().position(|name| name.service == service);
         match (what, known) {
             (About::Publish, Some(_)) => self.answer(agent, rank, -1, "it is published already"),
             (About::Publish, None) => {
-                self.names.push((service.to_owned(), port.to_owned()));
+                self.names.push(Published { service: service.to_owned(), port: port.to_owned(), agent });
                 self.answer(agent, rank, 0, "");
             }
-            (About::Unpublish, Some(at)) if self.names[at].1 == port => {
+            (About::Unpublish, Some(at)) if self.names[at].port == port => {
                 self.names.swap_remove(at);
                 self.tell_all(&Down::Unpublished(service.to_owned()));
                 self.answer(agent, rank, 0, "");
             }
             (About::Unpublish, Some(at)) => {
-                let text = format!("it stands for another port, {}", self.names[at].1);
+                let text = format!("it stands for another port, {}", self.names[at].port);
                 self.answer(agent, rank, -1, &text);
             }
             (About::Unpublish, None) => self.answer(agent, rank, -1, "no process of this job has published it"),
-            (About::LookUp, Some(at)) => self.answer(agent, rank, 0, &self.names[at].1),
+            (About::LookUp, Some(at)) => self.answer(agent, rank, 0, &self.names[at].port),
             (About::LookUp, None) => self.answer(agent, rank, -1, ""),
         }
     }

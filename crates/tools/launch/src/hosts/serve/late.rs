@@ -91,7 +91,7 @@ impl Server<'_> {
         let name = self.agents[number].name.clone();
         let agent = std::mem::replace(&mut self.agents[number], Agent::dormant(name));
         for (world, _) in agent.waiting {
-            self.started(world, Some((0, why.to_owned())));
+            self.started(number, world, Some((0, why.to_owned())));
         }
     }
 }

@@ -113,7 +113,10 @@ impl super::Server<'_> {
                 "the connection to host {} is lost: its agent, the host or the network to it is gone",
                 agent.name
             );
-            self.fail(1, &text);
+            match self.can_lose(number) {
+                true => self.host_lost(number, &text),
+                false => self.fail(1, &text),
+            }
         }
         if self.awaited {
             self.keeper_gone(number);

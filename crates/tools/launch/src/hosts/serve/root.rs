@@ -15,7 +15,7 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
     descendants::adopt();
     tern_settings::load();
     signals::block();
-    let options = Options::default();
+    let options = Options { goes_on: tern_settings::FT.get(), ..Options::default() };
     let (tell, events) = channel();
     let shares = begin.nodes.sizes().map(|ranks| Share { name: String::new(), ranks }).collect();
     let mut server = Server {
@@ -30,6 +30,7 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
             .collect(),
         nodes: begin.nodes.clone(),
         code: None,
+        losses: Default::default(),
         kill_at: None,
         deadline: None,
         relays: Default::default(),
@@ -47,7 +48,7 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
     }
     watch(tell, leader);
     server.serve(events);
-    server.code.unwrap_or(0)
+    server.losses.code(server.code)
 }
 
 /// Begins to listen to signals, and to the process that has started this one.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::Server;
+use super::{Agent, Server, Share};
 use crate::picture::{Told, headline, picture};
 use crate::say::say;
 use crate::uplink::{Down, told};
@@ -20,6 +20,13 @@ pub struct Gathering {
     first: Option<u32>,
 }
 
+impl Gathering {
+    /// What the ranks of a host do.
+    pub fn tell(&mut self, host: usize, ranks: Vec<Told>) {
+        self.hosts[host] = Some(ranks);
+    }
+}
+
 impl Server<'_> {
     /// When the picture is due, if one is being made.
     pub(super) fn picture_due(&self) -> Option<Instant> {
@@ -29,10 +36,12 @@ impl Server<'_> {
     /// Asks all agents for what their ranks do, unless that is under way.
     pub(super) fn ask_hosts(&mut self, first: Option<u32>) {
         if self.stall.is_none() {
-            // Hosts without an agent, since they never had ranks, have nothing to tell.
-            let hosts = self.agents.iter().zip(&self.shares);
-            let hosts = hosts.map(|(agent, share)| (share.ranks == 0 && agent.lines.last().is_none()).then(Vec::new));
-            let hosts = hosts.collect();
+            // Hosts without an agent, since they never had ranks or are lost, have nothing to tell.
+            let known = |(agent, share): (&Agent, &Share)| {
+                let never = share.ranks == 0 && agent.lines.last().is_none();
+                (never || agent.lost).then(|| vec![Told::Ended; share.ranks as usize])
+            };
+            let hosts = self.agents.iter().zip(&self.shares).map(known).collect();
             self.stall = Some(Gathering { until: Instant::now() + ANSWER, hosts, first });
             self.tell_all(&Down::Ask);
         }
@@ -44,7 +53,7 @@ impl Server<'_> {
             self.ask_hosts(first);
         }
         if let (Some(gathering), Some(ranks)) = (&mut self.stall, told::decode(ranks)) {
-            gathering.hosts[number] = Some(ranks);
+            gathering.tell(number, ranks);
         }
     }
 

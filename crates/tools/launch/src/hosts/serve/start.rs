@@ -52,8 +52,10 @@ impl Server<'_> {
 
     /// Divides agents among the agents, if they are many. Gives those that this process starts.
     fn divide(&mut self, hosts: Vec<Numbered>, method: &Method, callers: &str) -> Vec<Numbered> {
-        // One command of Slurm starts all, by a tree of Slurm's own. The standard input goes from here to its reader.
-        if *method == Method::Srun || self.options.streams.stdin.is_shared() {
+        // One command of Slurm starts all, by a tree of Slurm's own. The standard input goes from here to its reader. Where hosts may
+        // be lost, none passes on what others write.
+        let flat = matches!(method, Method::Srun { .. }) || self.options.goes_on;
+        if flat || self.options.streams.stdin.is_shared() {
             return hosts;
         }
         let (mut reader, others): (Vec<_>, Vec<_>) =
@@ -127,7 +129,8 @@ impl Server<'_> {
         let programs = programs.collect();
         let own = std::env::vars_os().filter(|(name, _)| !is_own(name));
         let env = own.chain(self.options.env.iter().cloned()).collect();
-        let Options { universe, report_bindings, exit_codes, verbose, held, no_library_path, .. } = *self.options;
+        let Options { universe, report_bindings, exit_codes, goes_on, verbose, held, no_library_path, .. } =
+            *self.options;
         let universe = universe.or_else(|| self.room_of_all());
         let streams = self.options.streams.clone();
         // Whether there is room for all has been seen to.
@@ -140,6 +143,7 @@ impl Server<'_> {
             policy: if late { Policy::default() } else { policy },
             report_bindings,
             exit_codes,
+            goes_on,
             verbose,
             // Spawned processes are not in the table of debuggers.
             held: held && !late,

@@ -60,6 +60,7 @@ impl Job<'_> {
             nodes: Nodes::one(1),
             agents: vec![agent],
             code: None,
+            losses: Default::default(),
             kill_at: None,
             deadline: None,
             relays: Default::default(),
