@@ -5,8 +5,12 @@
 
 #ifndef MPICH_NAME
 #include <mpi-ext.h>
-#if !OMPI_HAVE_MPI_EXT_FTMPI || !OMPI_HAVE_MPIX_COMM_GET_FAILED || !OMPI_HAVE_MPIX_COMM_ACK_FAILED || !OMPI_HAVE_MPIX_COMM_ISHRINK
+#if !OMPI_HAVE_MPI_EXT_FTMPI || !OMPI_HAVE_MPIX_COMM_GET_FAILED || !OMPI_HAVE_MPIX_COMM_ACK_FAILED
 #error "mpi-ext.h does not say that the functions are there"
+#endif
+/* Open MPI 5.0 has no MPIX_Comm_ishrink. */
+#if !defined(OPEN_MPI) && !OMPI_HAVE_MPIX_COMM_ISHRINK
+#error "mpi-ext.h does not say that MPIX_Comm_ishrink is there"
 #endif
 #endif
 
