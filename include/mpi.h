@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0 OR MIT
  *
- * Programs compiled with this header run on every library of the standard ABI (libmpi_abi.so.1).
+ * Programs compiled with this header run on every library of the standard ABI (libmpi_abi.so.1). Those that use its
+ * extensions, the chapter "Failures survived", run on the libraries that have them.
  * Made from crates/interface/table/tables; change it there, then run
  * `UPDATE=1 cargo test -p tern-abi --test generated`.
  */
@@ -299,6 +300,18 @@ enum {
     MPI_ERR_ABI = 62
 };
 
+/* Error classes of fault tolerance, with the values that MPICH has. */
+enum {
+    MPI_ERR_PROC_FAILED = 101,
+    MPI_ERR_PROC_FAILED_PENDING = 102,
+    MPI_ERR_REVOKED = 103
+};
+
+/* Older names of these. */
+#define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_FAILED
+#define MPIX_ERR_PROC_FAILED_PENDING MPI_ERR_PROC_FAILED_PENDING
+#define MPIX_ERR_REVOKED MPI_ERR_REVOKED
+
 /* Error codes of the tool interface, and the last code. */
 enum {
     MPI_T_ERR_CANNOT_INIT = 1001,
@@ -507,6 +520,14 @@ enum {
     MPI_WIN_CREATE_FLAVOR = 604,
     MPI_WIN_MODEL = 605
 };
+
+/* Key of the attribute that tells whether failures are survived. */
+enum {
+    MPI_FT = 508
+};
+
+/* Older name of this. */
+#define MPIX_FT MPI_FT
 
 /* Copying attributes, old names. */
 #define MPI_NULL_COPY_FN ((MPI_Copy_function *)0x0) /* deprecated */
@@ -1760,6 +1781,21 @@ int MPI_T_source_get_info(int source_index, char *name, int *name_len, char *des
 int MPI_T_source_get_num(int *num_sources);
 int MPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
 
+/* Failures survived (MPI Forum issue 581; MPIX_: as Open MPI 5 and MPICH have it). */
+int MPI_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_revoke(MPI_Comm comm);
+int MPI_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int MPI_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int MPIX_Comm_agree(MPI_Comm comm, int *flag);
+int MPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
+
 /* Environment, sessions, binary interface (MPI 5.0 chapters 2, 11 and 20): names for tools that wrap those above. */
 int PMPI_Abi_get_fortran_booleans(int logical_size, void *logical_true, void *logical_false,
         int *is_set);
@@ -2888,6 +2924,21 @@ int PMPI_T_source_get_info(int source_index, char *name, int *name_len, char *de
         MPI_Info *info);
 int PMPI_T_source_get_num(int *num_sources);
 int PMPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp);
+
+/* Failures survived (MPI Forum issue 581; MPIX_: as Open MPI 5 and MPICH have it): names for tools that wrap those above. */
+int PMPI_Comm_revoke(MPI_Comm comm);
+int PMPIX_Comm_revoke(MPI_Comm comm);
+int PMPI_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPI_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int *num_acked);
+int PMPIX_Comm_is_revoked(MPI_Comm comm, int *flag);
+int PMPIX_Comm_failure_ack(MPI_Comm comm);
+int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *failedgrp);
+int PMPIX_Comm_agree(MPI_Comm comm, int *flag);
+int PMPIX_Comm_iagree(MPI_Comm comm, int *flag, MPI_Request *request);
+int PMPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *newcomm);
+int PMPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 
 /* ---- Integers of Fortran (MPI 5.0, section 19.3) ---- */
 

@@ -85,8 +85,10 @@ if [ -e "$built/libmpifort_abi.so" ]; then
     put 755 "$built/libmpifort_abi.so" "$to/lib/libmpifort_abi.so.1"
     ln -sfn libmpifort_abi.so.1 "$to/lib/libmpifort_abi.so"
     ${EMULATOR:-} "$built/tern-fortran-sources" "$to/share/tern/fortran"
-    put 644 "$to/share/tern/fortran/mpif.h" "$to/include/mpif.h"
-    rm "$to/share/tern/fortran/mpif.h"
+    for name in mpif.h mpif-ext.h; do
+        put 644 "$to/share/tern/fortran/$name" "$to/include/$name"
+        rm "$to/share/tern/fortran/$name"
+    done
     put 644 "$root/wrappers/modules.sh" "$to/share/tern/fortran/modules.sh"
     # Modules that mpifort has built are those of these sources.
     cat "$to"/share/tern/fortran/*.f90 "$to/share/tern/fortran/modules.sh" | cksum | tr -d ' \n' > "$to/share/tern/fortran/sum"

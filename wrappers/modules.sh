@@ -62,7 +62,7 @@ find_modules() {
 build_modules() {
     new=$(umask 077 && mktemp -d "$place/.new.XXXXXX")
     trap 'rm -rf "$new"' EXIT INT TERM
-    for source in tern_mpi_base mpi mpi_f08; do
+    for source in tern_mpi_base mpi mpi_f08 mpi_ext mpi_f08_ext; do
         if ! (cd "$new" && eval "$compiler -O2 -fPIC -c '$sources/$source.f90'" > log 2>&1); then
             cat "$new/log" >&2
             echo "${0##*/}: $compiler does not compile the module $source of Tern: it needs Fortran 2018's" \

@@ -101,6 +101,28 @@ module interfaces
       logical, intent(out) :: flag
       integer, optional, intent(out) :: ierror
     end subroutine mpi_comm_get_attr_f08
+    subroutine mpix_comm_is_revoked_f08(comm, flag, ierror)
+      import
+      type(handle), intent(in) :: comm
+      integer, intent(out) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine mpix_comm_is_revoked_f08
+    subroutine mpix_comm_agree_f08(comm, flag, ierror)
+      import
+      type(handle), intent(in) :: comm
+      integer, intent(inout) :: flag
+      integer, optional, intent(out) :: ierror
+    end subroutine mpix_comm_agree_f08
+    subroutine pmpix_comm_failure_ack_f08(comm, ierror)
+      import
+      type(handle), intent(in) :: comm
+      integer, optional, intent(out) :: ierror
+    end subroutine pmpix_comm_failure_ack_f08
+    subroutine mpi_comm_set_errhandler_f08(comm, handler, ierror)
+      import
+      type(handle), intent(in) :: comm, handler
+      integer, optional, intent(out) :: ierror
+    end subroutine mpi_comm_set_errhandler_f08
     function equal(a, b) bind(C, name="__mpi_f08_types_MOD_ompi_comm_op_eq")
       import
       type(handle), intent(in) :: a, b
@@ -164,6 +186,14 @@ program openmpi_f08
   if (.not. flag .or. attribute /= 12345678901_8) error stop "an attribute"
   call mpi_sizeof_real64_r1(reals, n)
   if (n /= 8) error stop "MPI_Sizeof"
+  ! Extensions; the flag is an INTEGER in this module.
+  call mpix_comm_is_revoked_f08(comm, n, ierror)
+  if (ierror /= 0 .or. n /= 0) error stop "MPIX_Comm_is_revoked"
+  call mpi_comm_set_errhandler_f08(handle(1), handle(2))
+  call mpix_comm_agree_f08(null_comm, n, ierror)
+  if (ierror /= 5) error stop "MPIX_Comm_agree of nothing"
+  call pmpix_comm_failure_ack_f08(null_comm, ierror)
+  if (ierror /= 5) error stop "MPIX_Comm_failure_ack of nothing"
   call mpi_finalize_f08()
   print "(A)", "no errors"
 end program openmpi_f08

@@ -5,6 +5,7 @@ program old
 #ifdef OPENMPI
   integer, parameter :: world = 0, self = 1, int4 = 7, sum = 3, size_of_status = 6, returns = 2, tag_ub = 0
   integer, parameter :: source_at = 1, tag_at = 2
+  integer, parameter :: null_comm = 2, of_comm = 5, revoked = 77
   integer :: bottom, in_place, status_ignore(6)
   common /mpi_fortran_bottom/ bottom
   common /mpi_fortran_in_place/ in_place
@@ -12,6 +13,7 @@ program old
 #else
   integer, parameter :: world = 1140850688, self = 1140850689, int4 = 1275069467, sum = 1476395011, size_of_status = 5
   integer, parameter :: returns = 1409286145, tag_ub = 1681915906, source_at = 3, tag_at = 4
+  integer, parameter :: null_comm = 67108864, of_comm = 5, revoked = 103
   integer :: bottom, in_place, status_ignore(5)
   common /mpipriv1/ bottom, in_place, status_ignore
 #endif
@@ -85,6 +87,15 @@ program old
   call expect(flag .and. attribute >= 32767, "a predefined attribute")
   call MPI_Type_get_name(int4, name, n, ierr)
   call expect(name == "MPI_INTEGER" .and. n == 11, "a name")
+  ! Extensions.
+  flag = .true.
+  call MPIX_Comm_is_revoked(comm, flag, ierr)
+  call expect(ierr == 0 .and. .not. flag, "MPIX_Comm_is_revoked")
+  call MPIX_Comm_failure_ack(null_comm, ierr)
+  call MPI_Error_class(ierr, class, n)
+  call expect(class == of_comm, "MPIX_Comm_failure_ack of nothing")
+  call MPI_Error_class(revoked, class, n)
+  call expect(class == revoked, "a class of an extension")
   call MPI_Comm_free(comm, ierr)
   call MPI_Finalize(ierr)
   if (errors == 0) print "(A)", "no errors"

@@ -169,17 +169,21 @@ pub fn comm_set_attr(comm: Rc<Comm>, id: i32, value: *mut u8) -> Result<()> {
 
 /// MPI_ERR_KEYVAL for the keyvals of attributes that can only be read.
 pub(crate) fn check_not_predefined(id: i32) -> Result<()> {
-    if (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&id) || (MPI_WIN_BASE..=MPI_WIN_MODEL).contains(&id) {
+    if OF_COMMUNICATORS.contains(&id) || (MPI_WIN_BASE..=MPI_WIN_MODEL).contains(&id) {
         return err!(MPI_ERR_KEYVAL, "keyval {id} is predefined: its attribute can only be read");
     }
     Ok(())
 }
 
+/// The keys of predefined attributes of communicators.
+const OF_COMMUNICATORS: std::ops::RangeInclusive<i32> = MPI_TAG_UB..=MPI_FT;
+
 /// MPI_Comm_get_attr. Predefined attributes are addresses of ints (MPI 5.0 section 9.1.2). Communicators of the world model
-/// all have them; those that were derived from a session have MPI_TAG_UB alone.
+/// all have them; those that were derived from a session have MPI_TAG_UB and MPI_FT alone.
 pub fn comm_get_attr(comm: Rc<Comm>, id: i32, value: Out<usize>, flag: Out<i32>) -> Result<()> {
-    if (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&id) {
-        let found = if comm.local.session.is_some() && id != MPI_TAG_UB { None } else { predefined(id) };
+    if OF_COMMUNICATORS.contains(&id) {
+        let absent = comm.local.session.is_some() && id != MPI_TAG_UB && id != MPI_FT;
+        let found = if absent { None } else { predefined(id) };
         flag.set(found.is_some() as i32);
         if let Some(address) = found {
             value.set(address as usize);
@@ -202,7 +206,7 @@ pub(crate) fn get(attributes: &Attributes, kind: KeyvalKind, id: i32, value: Out
 
 /// Where the value of a predefined attribute of communicators lies, if it is set.
 fn predefined(id: i32) -> Option<*const i32> {
-    static VALUES: Guarded<[Cell<i32>; 7]> = Guarded::new([const { Cell::new(0) }; 7]);
+    static VALUES: Guarded<[Cell<i32>; 8]> = Guarded::new([const { Cell::new(0) }; 8]);
     let runtime = crate::runtime::installed();
     let value = match id {
         MPI_TAG_UB => i32::MAX,
@@ -213,6 +217,7 @@ fn predefined(id: i32) -> Option<*const i32> {
         MPI_WTIME_IS_GLOBAL => runtime.is_some_and(|r| r.nodes.iter().all(|&n| n == r.nodes[0])) as i32,
         MPI_APPNUM => runtime?.appnum?,
         MPI_LASTUSEDCODE => crate::errorcode::last_used(),
+        MPI_FT => crate::fault::is_on() as i32,
         _ => runtime?.universe_size?,
     };
     let place = &VALUES.get()[(id - MPI_TAG_UB) as usize];

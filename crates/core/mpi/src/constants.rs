@@ -209,10 +209,16 @@ pub const MPI_ERR_VALUE_TOO_LARGE: i32 = 59;
 pub const MPI_ERR_SESSION: i32 = 60;
 pub const MPI_ERR_ERRHANDLER: i32 = 61;
 pub const MPI_ERR_ABI: i32 = 62;
-// Of the proposals of crate::fault. The standard's ABI has no values for them yet; these are as MPICH has them.
+
+// Error classes of fault tolerance, with the values that MPICH has.
 pub const MPI_ERR_PROC_FAILED: i32 = 101;
 pub const MPI_ERR_PROC_FAILED_PENDING: i32 = 102;
 pub const MPI_ERR_REVOKED: i32 = 103;
+
+// Older names of these.
+pub const MPIX_ERR_PROC_FAILED: i32 = MPI_ERR_PROC_FAILED;
+pub const MPIX_ERR_PROC_FAILED_PENDING: i32 = MPI_ERR_PROC_FAILED_PENDING;
+pub const MPIX_ERR_REVOKED: i32 = MPI_ERR_REVOKED;
 
 // Error codes of the tool interface, and the last code.
 pub const MPI_T_ERR_CANNOT_INIT: i32 = 1001;
@@ -388,6 +394,12 @@ pub const MPI_WIN_DISP_UNIT: i32 = 602;
 pub const MPI_WIN_SIZE: i32 = 603;
 pub const MPI_WIN_CREATE_FLAVOR: i32 = 604;
 pub const MPI_WIN_MODEL: i32 = 605;
+
+// Key of the attribute that tells whether failures are survived.
+pub const MPI_FT: i32 = 508;
+
+// Older name of this.
+pub const MPIX_FT: i32 = MPI_FT;
 
 // Copying attributes, old names.
 pub const MPI_NULL_COPY_FN: usize = 0x0;

@@ -1,6 +1,6 @@
 //! The Rust text of the C entry points.
 //!
-//! Each function of the table becomes one body and two exported names, `MPI_X` and `PMPI_X`. The
+//! Each function of the table becomes one body and two exported names, `MPI_X` and `PMPI_X` (extensions: `MPIX_X`). The
 //! body takes the lock, converts the parameters by kind, calls the core, and takes an error to
 //! the error handler:
 //!
@@ -73,7 +73,7 @@ impl Entry<'_> {
     }
 
     fn c_name(&self) -> String {
-        format!("MPI_{}", self.function.c_name(self.large))
+        self.function.full_name(self.large)
     }
 
     fn body_name(&self) -> String {
@@ -93,14 +93,14 @@ impl Entry<'_> {
 
     fn exports(&self, out: &mut String) {
         let names: Vec<&str> = self.function.params.iter().map(|p| p.name.as_str()).collect();
-        for prefix in ["", "P"] {
+        let all = self.function.full_names(self.large);
+        for name in all.iter().flat_map(|name| [name.clone(), format!("P{name}")]) {
             let _ = write!(
                 out,
-                "/// {doc}\n#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}{name}{signature} {{\n    \
+                "/// {doc}\n#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {name}{signature} {{\n    \
                  // SAFETY: the caller gives what MPI asks for.\n    \
                  unsafe {{ {body}({args}) }}\n}}\n",
                 doc = self.c_name(),
-                name = self.c_name(),
                 signature = self.signature(),
                 body = self.body_name(),
                 args = names.join(", "),

@@ -10,7 +10,8 @@ const OPENING: &str = "\
  *
  * SPDX-License-Identifier: Apache-2.0 OR MIT
  *
- * Programs compiled with this header run on every library of the standard ABI (libmpi_abi.so.1).
+ * Programs compiled with this header run on every library of the standard ABI (libmpi_abi.so.1). Those that use its
+ * extensions, the chapter \"Failures survived\", run on the libraries that have them.
  * Made from crates/interface/table/tables; change it there, then run
  * `UPDATE=1 cargo test -p tern-abi --test generated`.
  */
@@ -321,7 +322,7 @@ pub fn header(tables: &Tables) -> String {
     out.push_str("\n/* Tool interface: functions that the user writes. */\n");
     callbacks(&mut out, &TOOL_CALLBACKS);
     out.push_str("\n/* ---- Functions ---- */\n");
-    for (prefix, note) in [("MPI_", ""), ("PMPI_", ": names for tools that wrap those above")] {
+    for (prefix, note) in [("", ""), ("P", ": names for tools that wrap those above")] {
         for chapter in &tables.chapters {
             functions(&mut out, tables, chapter, prefix, note);
         }
@@ -348,14 +349,14 @@ fn fortran_handles(out: &mut String, tables: &Tables, prefix: &str) {
     }
 }
 
-/// Every C prototype by the function's name, MPI_ names only.
+/// Every C prototype by the function's name, without those of the profiling interface.
 pub fn prototypes(tables: &Tables) -> Vec<(String, String)> {
     let mut list = Vec::new();
     for function in tables.functions() {
         for &large in function.forms() {
-            let name = format!("MPI_{}", function.c_name(large));
             let params = parameters(tables, function, large);
-            list.push((name.clone(), format!("{} {name}({params});", function.c_return())));
+            let names = function.full_names(large).into_iter();
+            list.extend(names.map(|name| (name.clone(), format!("{} {name}({params});", function.c_return()))));
         }
     }
     list
@@ -412,9 +413,11 @@ fn functions(out: &mut String, tables: &Tables, chapter: &Chapter, prefix: &str,
     let _ = writeln!(out, "\n/* {}{note}. */", chapter.title);
     for function in &chapter.functions {
         for &large in function.forms() {
-            let start = format!("{} {prefix}{}(", function.c_return(), function.c_name(large));
             let note = if function.deprecated { " /* deprecated */" } else { "" };
-            wrapped(out, &start, &parameters(tables, function, large), ");", note);
+            for name in function.full_names(large) {
+                let start = format!("{} {prefix}{name}(", function.c_return());
+                wrapped(out, &start, &parameters(tables, function, large), ");", note);
+            }
         }
     }
 }

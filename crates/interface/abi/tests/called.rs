@@ -49,7 +49,7 @@ impl Calls {
             match word {
                 "begin_wrong" => wrong = true,
                 "end_wrong" => wrong = false,
-                _ if word.starts_with("MPI_")
+                _ if (word.starts_with("MPI_") || word.starts_with("MPIX_"))
                     && rest.trim_start().starts_with('(')
                     && !is_declaration(text, word, rest) =>
                 {
@@ -133,7 +133,7 @@ fn every_function_is_called_with_right_and_with_wrong_arguments() {
     let (mut count, mut missing) = (0, Vec::new());
     for function in tables.functions() {
         for &large in function.forms() {
-            let name = format!("MPI_{}", function.c_name(large));
+            let name = function.full_name(large);
             let exempt = CANNOT_FAIL.iter().find(|(known, _)| *known == name).map(|(_, why)| *why);
             // By hand: the functions on addresses, times and handles, which give no error code.
             let exempt = exempt.or(function.custom.then_some("gives no error"));

@@ -61,7 +61,7 @@ fn the_header_is_strict_c_and_cxx() {
 /// A program that prints every constant and the layout of the types.
 fn printer(tables: &Tables) -> String {
     let mut body = String::new();
-    for group in &tables.constants {
+    for group in tables.constants.iter().filter(|group| !group.extension) {
         for constant in &group.constants {
             let cast = if matches!(group.form, Form::Enum(_) | Form::Define) { "" } else { "(intptr_t)" };
             let name = &constant.name;

@@ -38,7 +38,7 @@ mod core_table {
     include!(concat!(env!("OUT_DIR"), "/core.rs"));
 
     unsafe extern "C" {
-        static tern_core_2: Core;
+        static tern_core_3: Core;
         safe fn tern_out_of_memory(bytes: usize) -> !;
         fn tern_no_memory(comm: Handle, function: *const c_char, bytes: usize) -> c_int;
     }
@@ -47,7 +47,7 @@ mod core_table {
     #[inline(always)]
     pub fn core() -> &'static Core {
         // SAFETY: a constant of the library that this one needs.
-        unsafe { &tern_core_2 }
+        unsafe { &tern_core_3 }
     }
 
     /// Raises MPI_ERR_NO_MEM of that function, which needs so many bytes, on a communicator, or as for calls without one.

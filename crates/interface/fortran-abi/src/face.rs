@@ -72,7 +72,7 @@ fn too_many() -> ! {
 
 /// Puts steps around the rounds of a request, if the C library is Tern's.
 pub fn request_around() -> Option<RequestAround> {
-    let core = find(c"tern_core_2").cast::<crate::core::Core>();
+    let core = find(c"tern_core_3").cast::<crate::core::Core>();
     // SAFETY: the symbol is such a table, whose number says what it has (`tern_table::core`).
     unsafe { core.as_ref() }.map(|core| core.request_around)
 }
@@ -83,7 +83,7 @@ pub unsafe fn predefined_attribute(keyval: c_int, attribute: P) -> Option<isize>
     unsafe {
         match keyval {
             // MPI_TAG_UB and the others of MPI_COMM_WORLD; MPI_WIN_DISP_UNIT, _CREATE_FLAVOR and _MODEL.
-            501..=507 | 602 | 604 | 605 => Some(get::<c_int>(attribute) as isize),
+            501..=508 | 602 | 604 | 605 => Some(get::<c_int>(attribute) as isize),
             // MPI_WIN_BASE is an address in both languages.
             601 => Some(attribute as isize),
             // MPI_WIN_SIZE

@@ -51,7 +51,7 @@ pub unsafe fn predefined_attribute(keyval: c_int, attribute: P) -> Option<isize>
     // SAFETY: C gave the attribute of this key.
     unsafe {
         match keyval {
-            0..=6 | 9..=11 => Some(get::<c_int>(attribute) as isize),
+            0..=6 | 9..=12 => Some(get::<c_int>(attribute) as isize),
             // MPI_WIN_BASE, an address in both languages; MPI_WIN_SIZE.
             7 => Some(attribute as isize),
             8 => Some(get::<isize>(attribute)),

@@ -103,7 +103,9 @@ pub fn argument(routine: &Routine, arg: &Arg, face: Face, pointers: bool) -> Vec
             (Access::InOut, _) => attributes.push("INTENT(INOUT)".into()),
         }
         let array_that_stays = arg.array && arg.access == Access::In && routine.has_choice();
-        if is_asynchronous(routine) && (arg.base == Base::Choice || array_that_stays) {
+        // A number that C reads and writes until the request is complete.
+        let number_that_stays = arg.kind == "int-inout" && routine.args.iter().any(|a| a.kind == "request-out");
+        if is_asynchronous(routine) && (arg.base == Base::Choice || array_that_stays) || number_that_stays {
             attributes.push("ASYNCHRONOUS".into());
         }
     }

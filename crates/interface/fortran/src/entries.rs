@@ -144,9 +144,10 @@ pub fn declarations(tables: &Tables) -> String {
                 "file" => "File",
                 _ => "Handle",
             };
-            for tool in ["", "P"] {
-                let name = function.c_name(large);
-                let _ = writeln!(out, "    pub fn {tool}MPI_{name}({}) -> {result};", params.join(", "));
+            for name in function.full_names(large) {
+                for tool in ["", "P"] {
+                    let _ = writeln!(out, "    pub fn {tool}{name}({}) -> {result};", params.join(", "));
+                }
             }
         }
     }
@@ -175,11 +176,12 @@ impl Entry<'_> {
 
     fn body_name(&self, suffix: &str) -> String {
         let letter = if self.tool { 'p' } else { 'm' };
-        format!("{letter}_{}{suffix}", self.routine.name().to_lowercase())
+        let extension = if self.routine.prefix == "MPI_" { "" } else { "x" };
+        format!("{letter}{extension}_{}{suffix}", self.routine.name().to_lowercase())
     }
 
     fn write(&self, out: &mut String) {
-        let name = format!("{}MPI_{}", self.tool_letter(), self.routine.name());
+        let name = format!("{}{}", self.tool_letter(), self.routine.full_name());
         if self.sections {
             let body = self.body_name("_f08ts");
             self.body(out, &body, true);
@@ -237,7 +239,7 @@ impl Entry<'_> {
         };
         let _ = writeln!(out, "unsafe extern \"C\" fn {name}({}){result} {{", params.join(", "));
         out.push_str("    // SAFETY: the program gives what MPI asks for.\n    unsafe {\n");
-        let c = format!("c::{}MPI_{}", self.tool_letter(), self.routine.name());
+        let c = format!("c::{}{}", self.tool_letter(), self.routine.full_name());
         if self.routine.is_custom() {
             let args: Vec<String> = self.parameters().into_iter().chain(lengths).collect();
             let custom = self.routine.name().to_lowercase();
@@ -438,7 +440,7 @@ impl Text<'_> {
             (len, _) => format!("length(get::<{}>({len}))", self.ffi(len)),
         };
         let read = if arg.access == Access::Out { "unset" } else { "read" };
-        let (function, scope) = (format!("\"MPI_{}\"", self.entry.routine.name()), self.entry.scope());
+        let (function, scope) = (format!("\"{}\"", self.entry.routine.full_name()), self.entry.scope());
         self.before(format!("let mut {name}_c = Handles::{read}({name}, {len}, face::{class}_in);"));
         self.before(format!(
             "if let Some(fault) = {name}_c.fault() {{ return refuse({function}, \"{name}\", fault, {scope}, ierror); }}"
@@ -485,7 +487,7 @@ impl Text<'_> {
 
     fn section(&mut self, arg: &Arg) {
         let routine = self.entry.routine;
-        let (name, function) = (&arg.name, format!("\"MPI_{}\"", routine.name()));
+        let (name, function) = (&arg.name, format!("\"{}\"", routine.full_name()));
         let (scope, buffers) = (self.entry.scope(), self.entry.buffers().len());
         if ADDRESS_ONLY.contains(&routine.function.name.as_str()) || routine.function.name.ends_with("_end") {
             self.passed.push(format!("sentinel::buffer((*section({name})).address)"));

@@ -118,7 +118,7 @@ pub fn mpi(tables: &Tables) -> String {
     for prefix in ["", "P"] {
         out.push_str("\n  interface\n");
         for routine in routines.iter().filter(|r| !r.is_f08_only() && !gives_pointer(r)) {
-            let name = format!("{prefix}MPI_{}", routine.name());
+            let name = format!("{prefix}{}", routine.full_name());
             interface(&mut out, routine, &name, Face::Mpi, false);
         }
         let status = "      integer, intent(in) :: f_status(MPI_STATUS_SIZE)\n      type(MPI_Status), intent(out) :: f08_status\n";
@@ -141,7 +141,7 @@ pub fn mpi(tables: &Tables) -> String {
         out.push_str("  end interface\n");
         // The same procedures with TYPE(C_PTR) for the address (section 9.2).
         for routine in routines.iter().filter(|r| !r.is_f08_only() && gives_pointer(r)) {
-            let name = format!("{prefix}MPI_{}", routine.name());
+            let name = format!("{prefix}{}", routine.full_name());
             let _ = write!(out, "\n  interface {name}\n");
             interface(&mut out, routine, &name, Face::Mpi, false);
             interface(&mut out, routine, &format!("{name}_cptr"), Face::Mpi, true);
@@ -151,6 +151,18 @@ pub fn mpi(tables: &Tables) -> String {
     predefined(&mut out, Face::Mpi);
     out.push_str("\nend module mpi\n");
     out
+}
+
+/// The module of that name, by which programs ask Open MPI for the extensions: the names of `of` that begin with MPIX_.
+pub fn extensions(tables: &Tables, name: &str, of: &str) -> String {
+    let constants = tables.constants.iter().flat_map(|group| &group.constants).map(|constant| constant.name.clone());
+    let procedures = tables.functions().flat_map(|function| function.full_names(false));
+    let procedures = procedures.flat_map(|name| [name.clone(), format!("P{name}")]);
+    let all: Vec<String> = constants.chain(procedures).filter(|name| crate::mpif::is_extension(name)).collect();
+    format!(
+        "{HEAD}\nmodule {name}\n  use {of}, only: &\n      {}\n  implicit none\n  public\nend module {name}\n",
+        wrapped(&all)
+    )
 }
 
 fn gives_pointer(routine: &Routine) -> bool {
@@ -184,11 +196,11 @@ pub fn mpi_f08(tables: &Tables) -> String {
             forms.extend(routines.iter().filter(|other| {
                 is_second(other) && other.generic() == routine.generic() && other.signature() != routine.signature()
             }));
-            let generic = format!("{prefix}MPI_{}", routine.generic());
+            let generic = format!("{prefix}{}{}", routine.prefix, routine.generic());
             let _ = write!(out, "\n  interface {generic}\n");
             for form in forms {
                 let choice = if form.has_choice() { "_f08ts" } else { "_f08" };
-                interface(&mut out, form, &format!("{prefix}MPI_{}{choice}", form.name()), Face::F08, true);
+                interface(&mut out, form, &format!("{prefix}{}{choice}", form.full_name()), Face::F08, true);
             }
             out.push_str("  end interface\n");
         }

@@ -97,6 +97,24 @@ pub fn handles(tables: &Tables, typed: bool) -> Vec<String> {
     all(tables, true).iter().map(line).collect()
 }
 
+/// Names that programs get by files and modules of their own.
+pub fn is_extension(name: &str) -> bool {
+    name.starts_with("MPIX_") || name.starts_with("PMPIX_")
+}
+
+/// `mpif-ext.h`: the constants of extensions, for programs that include it beside `mpif.h`, as they do with Open MPI.
+pub fn mpif_ext_h(tables: &Tables) -> String {
+    let mut out = String::from("! mpif-ext.h of Tern: constants of extensions, to be included beside mpif.h.\n");
+    let constants = all(tables, false);
+    for (ty, name, value) in constants.iter().filter(|row| is_extension(&row.1)) {
+        // The number itself, since the other name may be too long for the line.
+        let number = constants.iter().find(|row| row.1 == *value).map_or(value, |row| &row.2);
+        let _ = writeln!(out, "{}", continued(&format!("{ty} {name}")));
+        let _ = writeln!(out, "{}", continued(&format!("PARAMETER ({name}={number})")));
+    }
+    out
+}
+
 /// `mpif.h`: valid in fixed and in free form, so that a line ends before column 73, with `&` there if it goes on.
 pub fn mpif_h(tables: &Tables) -> String {
     let mut out =
@@ -104,7 +122,8 @@ pub fn mpif_h(tables: &Tables) -> String {
     let mut line = |text: &str| {
         let _ = writeln!(out, "{}", continued(text));
     };
-    for (ty, name, value) in all(tables, false).iter().chain(&all(tables, true)) {
+    let constants = [all(tables, false), all(tables, true)].concat();
+    for (ty, name, value) in constants.iter().filter(|row| !is_extension(&row.1)) {
         let ty = if ty.starts_with("MPI_") { "INTEGER" } else { ty };
         line(&format!("{ty} {name}"));
         line(&format!("PARAMETER ({name}={value})"));
@@ -126,7 +145,7 @@ pub fn mpif_h(tables: &Tables) -> String {
     line("SAVE /MPITERNSENTINELS/");
     for prefix in ["", "P"] {
         for routine in routines(tables).iter().filter(|r| !r.result().is_empty()) {
-            let name = format!("{prefix}MPI_{}", routine.name().to_uppercase());
+            let name = format!("{prefix}{}", routine.full_name().to_uppercase());
             let ty = if routine.result() == "double" { "DOUBLE PRECISION" } else { "INTEGER(KIND=MPI_ADDRESS_KIND)" };
             line(&format!("{ty} {name}"));
             line(&format!("EXTERNAL {name}"));

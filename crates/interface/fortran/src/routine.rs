@@ -77,6 +77,8 @@ pub struct Arg {
 #[derive(Debug)]
 pub struct Routine<'a> {
     pub function: &'a Function,
+    /// `MPI_`; `MPIX_` for the other name of an extension, which is a routine of its own.
+    pub prefix: &'static str,
     pub large: bool,
     pub args: Vec<Arg>,
 }
@@ -118,7 +120,8 @@ const LARGE_BY_NAME: [&str; 2] = ["Op_create", "Register_datarep"];
 /// All routines of Fortran, large-count forms after the others of their name.
 pub fn routines(tables: &Tables) -> Vec<Routine<'_>> {
     let functions = tables.functions().filter(|f| in_fortran(f));
-    functions.flat_map(|f| f.forms().iter().map(|&large| Routine::new(tables, f, large))).collect()
+    let named = functions.flat_map(|f| f.prefixes().iter().map(move |&prefix| (f, prefix)));
+    named.flat_map(|(f, prefix)| f.forms().iter().map(move |&large| Routine::new(tables, f, prefix, large))).collect()
 }
 
 /// The tool interface and the conversions of handles are C's alone.
@@ -127,18 +130,23 @@ fn in_fortran(function: &Function) -> bool {
 }
 
 impl Routine<'_> {
-    fn new<'a>(tables: &Tables, function: &'a Function, large: bool) -> Routine<'a> {
+    fn new<'a>(tables: &Tables, function: &'a Function, prefix: &'static str, large: bool) -> Routine<'a> {
         let args = function.params.iter().map(|param| {
             let kind = tables.kind(param);
             let form = if function.name.ends_with("_c") { 1 } else { large as usize };
             arg(function, &fortran_name(function, &param.name), kind, form, &param.len, &param.at)
         });
-        Routine { function, large, args: args.collect() }
+        Routine { function, prefix, large, args: args.collect() }
     }
 
-    /// The name after `MPI_`.
+    /// The name after [`Routine::prefix`].
     pub fn name(&self) -> String {
         self.function.c_name(self.large)
+    }
+
+    /// The name with its prefix, as the C function has it.
+    pub fn full_name(&self) -> String {
+        format!("{}{}", self.prefix, self.name())
     }
 
     /// The name by which a program of mpi_f08 calls it: large-count forms have that of the ordinary form.

@@ -6,6 +6,8 @@ use std::fmt::Write;
 #[derive(Debug)]
 pub struct Group {
     pub form: Form,
+    /// No constants of the standard.
+    pub extension: bool,
     pub heading: String,
     pub constants: Vec<Constant>,
 }
@@ -39,6 +41,7 @@ pub fn parse(text: &str) -> Vec<Group> {
         let bad = || -> ! { panic!("constants.txt:{}: {line}", at + 1) };
         if !line.starts_with(' ') {
             let Some((form, heading)) = line.split_once(": ") else { bad() };
+            let (extension, form) = form.strip_prefix("extension ").map_or((false, form), |form| (true, form));
             let (word, rest) = form.split_once(' ').unwrap_or((form, ""));
             let form = match word {
                 "handle" => Form::Handle(rest.into()),
@@ -47,7 +50,7 @@ pub fn parse(text: &str) -> Vec<Group> {
                 "pointer" => Form::Pointer(rest.into()),
                 _ => bad(),
             };
-            groups.push(Group { form, heading: heading.into(), constants: Vec::new() });
+            groups.push(Group { form, extension, heading: heading.into(), constants: Vec::new() });
             continue;
         }
         let (line, remark) = line.split_once('#').unwrap_or((line, ""));

@@ -1,4 +1,4 @@
-//! The table of functions by which the faces of other binary interfaces reach the core: `tern_core_2` in
+//! The table of functions by which the faces of other binary interfaces reach the core: `tern_core_3` in
 //! libmpi_abi.so.1. The core's crate and the faces' crates each make the Rust text of it from here, so that both agree.
 //! A face knows of the core nothing but this table and the standard ABI's C types.
 
@@ -44,7 +44,7 @@ const EXTRAS: [(&str, &str, &str); 7] = [
 ];
 
 /// The name of the table as a symbol. A change of anything in the table needs another number.
-pub const SYMBOL: &str = "tern_core_2";
+pub const SYMBOL: &str = "tern_core_3";
 
 /// The functions of the core beside the table, for a library that has no memory left: one ends the job, one raises MPI_ERR_NO_MEM.
 pub const NO_MEMORY: [&str; 2] = ["tern_out_of_memory", "tern_no_memory"];
@@ -104,8 +104,8 @@ pub fn names(tables: &Tables, path: impl Fn(&str) -> String) -> String {
     let mut out = String::from("/// See tern_table::core.\npub static NAMED: &[(At, &str)] = &[\n");
     for function in tables.functions() {
         for &large in function.forms() {
-            let name = function.c_name(large);
-            let _ = writeln!(out, "    (At({} as *const ()), \"MPI_{name}\"),", path(&name.to_lowercase()));
+            let (name, path) = (function.full_name(large), path(&function.c_name(large).to_lowercase()));
+            let _ = writeln!(out, "    (At({path} as *const ()), \"{name}\"),");
         }
     }
     out.push_str("];\n");

@@ -1,6 +1,6 @@
 //! The tables of functions, one file for each chapter of the standard.
 //!
-//! A function starts at the margin with its name after `MPI_` and its flags; its parameters
+//! A function starts at the margin with its name after the prefix `MPI_` and its flags; its parameters
 //! follow, indented, as `name:kind` (see kinds.txt). Flags:
 //!
 //! - `large`: has a large-count form too, `NAME_c`; one function of the core serves both.
@@ -13,6 +13,8 @@
 //! - `custom`: written by hand in each face (`custom.rs`), with the C parameters as they are.
 //! - `fast`: the function of the same name in `tern_mpi::fast` is asked first; it gets all parameters
 //!   as they are, and may decline.
+//! - `also-mpix`: an extension that a coming version of the standard has: its names are `MPI_NAME` and `MPIX_NAME`.
+//! - `mpix`: an extension that only implementations have: its name is `MPIX_NAME`.
 //! - `later`: then `NAME_later` there is asked, in a function apart: the one before needs no registers saved for it.
 
 use crate::kinds::Kind;
@@ -26,7 +28,7 @@ pub struct Chapter {
 
 #[derive(Debug)]
 pub struct Function {
-    /// Name after `MPI_`.
+    /// Name after `MPI_` or `MPIX_`.
     pub name: String,
     pub large: bool,
     pub large_apart: bool,
@@ -36,6 +38,8 @@ pub struct Function {
     pub custom: bool,
     pub fast: bool,
     pub later: bool,
+    pub also_mpix: bool,
+    pub mpix: bool,
     /// "" for an error code, else "double", "aint" or the kind of a handle.
     pub returns: String,
     pub params: Vec<Param>,
@@ -60,6 +64,30 @@ impl Function {
 
     pub fn c_name(&self, large: bool) -> String {
         format!("{}{}", self.name, if large { "_c" } else { "" })
+    }
+
+    /// What stands before [`Function::c_name`] in C, the first in errors and documents.
+    pub fn prefixes(&self) -> &'static [&'static str] {
+        match (self.mpix, self.also_mpix) {
+            (true, _) => &["MPIX_"],
+            (false, true) => &["MPI_", "MPIX_"],
+            (false, false) => &["MPI_"],
+        }
+    }
+
+    /// False for extensions.
+    pub fn is_standard(&self) -> bool {
+        self.prefixes() == ["MPI_"]
+    }
+
+    /// The name in C with its prefix, the first if there are several.
+    pub fn full_name(&self, large: bool) -> String {
+        format!("{}{}", self.prefixes()[0], self.c_name(large))
+    }
+
+    /// All names in C with their prefixes, without those of the profiling interface.
+    pub fn full_names(&self, large: bool) -> Vec<String> {
+        self.prefixes().iter().map(|prefix| format!("{prefix}{}", self.c_name(large))).collect()
     }
 
     pub fn c_return(&self) -> String {
@@ -112,6 +140,8 @@ fn parse_head(line: &str) -> Result<Function, String> {
         custom: take("custom"),
         fast: take("fast"),
         later: take("later"),
+        also_mpix: take("also-mpix"),
+        mpix: take("mpix"),
         returns: String::new(),
         params: Vec::new(),
     };

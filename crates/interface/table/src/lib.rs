@@ -1,5 +1,5 @@
 //! The tables of the standard: every function of MPI 5.0 with the kind of each parameter, and every
-//! constant. They are the only place that knows the functions of the standard.
+//! constant; and the extensions, which are marked. They are the only place that knows the functions of the standard.
 //!
 //! `tables/*.txt` holds the text; this crate reads it. What is generated from the tables (entry points,
 //! the header, other binary interfaces, Fortran, manual pages) is written by the crates that need it,
@@ -48,7 +48,7 @@ pub struct Tables {
 }
 
 /// The chapters, in the order of the header.
-pub const CHAPTERS: [&str; 13] = [
+pub const CHAPTERS: [&str; 14] = [
     "environment",
     "errors",
     "info",
@@ -62,6 +62,7 @@ pub const CHAPTERS: [&str; 13] = [
     "dynamic-processes",
     "files",
     "tool",
+    "fault-tolerance",
 ];
 
 impl Tables {
@@ -85,13 +86,14 @@ impl Tables {
         &self.kinds[param.kind]
     }
 
-    /// The names of all C functions, MPI_ and PMPI_, large-count forms included, sorted.
+    /// The names of all C functions and of their profiling forms (`PMPI_X`), large-count forms included, sorted.
     pub fn symbols(&self) -> Vec<String> {
         let mut names = Vec::new();
         for function in self.functions() {
             for &form in function.forms() {
-                for prefix in ["MPI_", "PMPI_"] {
-                    names.push(format!("{prefix}{}", function.c_name(form)));
+                for name in function.full_names(form) {
+                    names.push(format!("P{name}"));
+                    names.push(name);
                 }
             }
         }

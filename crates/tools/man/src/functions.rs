@@ -24,9 +24,10 @@ pub fn pages(tables: &Tables) -> BTreeMap<String, Page> {
     for function in tables.functions() {
         let fortran = routines.iter().find(|routine| routine.function.name == function.name && !routine.large);
         let writer = Writer { tables, texts: &texts, function, fortran };
-        let name = format!("MPI_{}", function.name);
-        if function.large {
-            pages.insert(format!("{name}_c.3"), Page::Same(format!("{name}.3")));
+        let name = function.full_name(false);
+        let forms = function.forms().iter().flat_map(|&large| function.full_names(large));
+        for other in forms.filter(|other| *other != name) {
+            pages.insert(format!("{other}.3"), Page::Same(format!("{name}.3")));
         }
         pages.insert(format!("{name}.3"), Page::Text(writer.text()));
     }
@@ -44,11 +45,11 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn text(&self) -> String {
-        let name = format!("MPI_{}", self.function.name);
+        let name = self.function.full_name(false);
         let said = self.texts.functions.get(&self.function.name);
         let said = said.unwrap_or_else(|| panic!("texts/functions.txt says nothing of {name}"));
         let mut out = title(&name, 3, "MPI");
-        let forms = self.function.forms().iter().map(|&large| format!("MPI_{}", self.function.c_name(large)));
+        let forms = self.function.forms().iter().flat_map(|&large| self.function.full_names(large));
         let names = forms.collect::<Vec<String>>().join(", ");
         _ = writeln!(out, ".SH NAME\n{} \\- {}", escape(&names), escape(&said.summary));
         self.synopsis(&mut out);
@@ -59,7 +60,10 @@ impl Writer<'_> {
         }
         self.remarks(&mut out);
         self.errors(&mut out, &said.errors);
-        _ = writeln!(out, ".SH STANDARD\nMPI 5.0, section {} ({}).", said.section, escape(&said.title));
+        match self.function.is_standard() {
+            true => _ = writeln!(out, ".SH STANDARD\nMPI 5.0, section {} ({}).", said.section, escape(&said.title)),
+            false => _ = writeln!(out, ".SH STANDARD\nNo part of MPI 5.0: {}.", escape(&said.title)),
+        }
         self.see_also(&mut out, &said.section);
         out
     }
@@ -73,8 +77,10 @@ impl Writer<'_> {
                 .iter()
                 .map(|param| self.tables.kind(param).c[usize::from(large)].replace('%', &param.name));
             let params: Vec<String> = params.collect();
-            let head = format!("{} MPI_{}(", self.function.c_return(), self.function.c_name(large));
-            _ = writeln!(out, ".sp\n{}", escape(&wrapped(&head, &params)));
+            for name in self.function.full_names(large) {
+                let head = format!("{} {name}(", self.function.c_return());
+                _ = writeln!(out, ".sp\n{}", escape(&wrapped(&head, &params)));
+            }
         }
         out.push_str(".fi\n");
         if let Some(routine) = self.fortran {
@@ -193,8 +199,9 @@ impl Writer<'_> {
         let likeness = |name: &String| name.bytes().zip(self.function.name.bytes()).take_while(|(a, b)| a == b).count();
         others.sort_by_key(|name| (base(name) != own, std::cmp::Reverse(likeness(name)), name.len()));
         others.truncate(8);
-        others.sort();
-        let mut list: Vec<String> = others.iter().map(|name| format!(".BR MPI_{name} (3)")).collect();
+        let named = self.tables.functions().filter(|function| others.contains(&&function.name));
+        let mut list: Vec<String> = named.map(|function| format!(".BR {} (3)", function.full_name(false))).collect();
+        list.sort();
         list.push(".BR mpicc (1)".into());
         list.push(".BR mpiexec (1)".into());
         _ = writeln!(out, ".SH SEE ALSO\n{}", list.join(" ,\n"));
@@ -227,7 +234,7 @@ fn fortran(routine: &Routine) -> String {
         lines.push(format!("{optional} :: ierror"));
     }
     let word = if routine.result().is_empty() { "" } else { "FUNCTION " };
-    let head = format!("{word}MPI_{}(", routine.name());
+    let head = format!("{word}{}(", routine.full_name());
     let call = wrapped(&head, &names).replace("void", "").trim_end_matches(';').to_string();
     let mut out = format!(".SS Fortran\n.nf\nUSE {module}\n.sp\n{}\n", escape(&call));
     lines.iter().for_each(|line| _ = writeln!(out, "    {}", escape(line)));

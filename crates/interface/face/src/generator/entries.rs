@@ -52,11 +52,11 @@ impl Entry<'_> {
         let signature = format!("({}) -> {}", params.join(", "), self.result());
         let names: Vec<&str> = self.function.params.iter().map(|p| p.name.as_str()).collect();
         let body = format!("body_{}", self.name().to_lowercase());
-        for prefix in ["MPI_", "PMPI_"] {
+        let all = self.function.full_names(self.large);
+        for name in all.iter().flat_map(|name| [name.clone(), format!("P{name}")]) {
             let _ = write!(
                 out,
-                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {prefix}{}{signature} {{\n    unsafe {{ {body}({}) }}\n}}\n",
-                self.name(),
+                "#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn {name}{signature} {{\n    unsafe {{ {body}({}) }}\n}}\n",
                 names.join(", "),
             );
         }
@@ -138,7 +138,6 @@ impl Entry<'_> {
             "Abi_get_version" => format!("special::abi_get_version({list})"),
             "Get_version" => format!("special::get_version::<F>({list})"),
             "Abi_get_fortran_info" => format!("special::abi_get_fortran_info({list})"),
-            "Error_class" => format!("special::error_class::<F>({list})"),
             "Op_create" => format!("callbacks::create_op::<F>({}, {}, {}.cast(), false)", last(0), last(1), last(2)),
             "Op_create_c" => format!("callbacks::create_op::<F>({}, {}, {}.cast(), true)", last(0), last(1), last(2)),
             "Comm_create_errhandler" => errhandler(0),

@@ -50,6 +50,12 @@ pub fn standard(tables: &Tables, name: &str) -> i64 {
     number.unwrap_or_else(|_| panic!("{name} is {value}"))
 }
 
+/// Other names of a constant, by which another interface may know it.
+fn aliases<'a>(tables: &'a Tables, name: &'a str) -> impl Iterator<Item = &'a str> {
+    let all = tables.constants.iter().flat_map(|group| &group.constants);
+    all.filter(move |constant| constant.value == name).map(|constant| constant.name.as_str())
+}
+
 /// Handles of the standard ABI with their C type and name, aliases left out.
 pub fn handles(tables: &Tables) -> Vec<(String, String, i64)> {
     let mut all = Vec::new();
@@ -77,6 +83,7 @@ const PAIRS: [(&str, &[&str]); 24] = [
             "MPI_APPNUM",
             "MPI_LASTUSEDCODE",
             "MPI_UNIVERSE_SIZE",
+            "MPI_FT",
             "MPI_WIN_BASE",
             "MPI_WIN_DISP_UNIT",
             "MPI_WIN_SIZE",
@@ -167,7 +174,8 @@ pub fn values(tables: &Tables, facts: &AbiFacts, face: &str, added: i64) -> Stri
             if !is_in || name == "MPI_ERR_LASTCODE" {
                 continue;
             }
-            let own = facts.number(name).or_else(|| {
+            let alias = || aliases(tables, name).find_map(|alias| facts.number(alias));
+            let own = facts.number(name).or_else(alias).or_else(|| {
                 let (_, instead) = SUBSTITUTES.iter().find(|row| row.0 == name)?;
                 facts.number(instead)
             });
@@ -196,10 +204,6 @@ pub fn values(tables: &Tables, facts: &AbiFacts, face: &str, added: i64) -> Stri
     for name in SIZES {
         let _ = writeln!(out, "    const {name}: usize = {};", need(&format!("MPI_{name}")));
     }
-    let own = ["PROC_FAILED", "PROC_FAILED_PENDING", "REVOKED"];
-    let own: Vec<String> = own.iter().flat_map(|end| [format!("MPI_ERR_{end}"), format!("MPIX_ERR_{end}")]).collect();
-    let own: Vec<i64> = own.iter().filter_map(|name| facts.number(name)).collect();
-    let _ = writeln!(out, "    const OWN_ERRORS: &'static [i32] = &{own:?};");
     out.push_str("}\n");
     out
 }

@@ -68,20 +68,6 @@ pub unsafe fn abi_get_fortran_info(info: Ptr) -> c_int {
     }
 }
 
-/// MPI_Error_class: classes that only this interface has are their own.
-///
-/// # Safety
-/// `class` is null or a place for an int.
-pub unsafe fn error_class<F: Values>(code: c_int, class: Ptr) -> c_int {
-    if F::OWN_ERRORS.contains(&code) && !class.is_null() {
-        // SAFETY: the caller's.
-        unsafe { *class.cast::<c_int>() = code }
-        return 0;
-    }
-    // SAFETY: the caller's; the core refuses null.
-    unsafe { (core().error_class)(code, class) }
-}
-
 // -- Attributes
 
 /// Predefined attributes whose value is a constant, at the address that the program gets.

@@ -41,9 +41,6 @@ pub trait Values {
     const SCOPES: Pairs;
     const PVAR_CLASSES: Pairs;
 
-    /// Error classes that the standard does not have.
-    const OWN_ERRORS: &'static [c_int];
-
     /// The version of the standard that the interface's header has.
     const VERSION: c_int;
     const SUBVERSION: c_int;
