@@ -14,6 +14,7 @@ use crate::liveness::{Liveness, Stage};
 use crate::segment::{Geometry, Segment};
 use crate::state::Shm;
 use crate::sync::Ordering;
+use crate::vigil::Vigil;
 use rustix::fd::BorrowedFd;
 use rustix::thread::futex;
 use std::cell::Cell;
@@ -69,6 +70,7 @@ impl Shm {
         let liveness = Liveness::claim(&segment, file, me);
         self.links.borrow_mut().push(Link { segment, me, numbers: first..first + more, number, liveness, known });
         self.elsewhere.set(self.elsewhere.get() + more);
+        self.watches.set(true);
         Ok(first)
     }
 
@@ -108,6 +110,7 @@ impl Shm {
             }
         }
         self.elsewhere.set(self.elsewhere.get() - link.numbers.len() as u32);
+        self.watches.set(self.vigil.is_some() || self.elsewhere.get() > 0);
     }
 
     /// Fails when packets are being handed out.
@@ -120,11 +123,11 @@ impl Shm {
         self.segment.geometry.processes + self.elsewhere.get()
     }
 
-    /// Adds rings of processes of other jobs that have sent for the first time, and looks for processes that are
+    /// Adds rings of processes of other jobs that have sent for the first time, and looks for processes of any job that are
     /// lost; true when there were any.
     #[cold]
-    pub(crate) fn find_contacts_elsewhere(&self) -> bool {
-        let mut found = self.look_for_lost();
+    pub(crate) fn look_further(&self) -> bool {
+        let mut found = self.look_at_home() | self.look_for_lost();
         for link in self.links.borrow_mut().iter_mut() {
             for (at, known) in link.known.iter_mut().enumerate() {
                 // Acquire: pairs with the release in `open`.
@@ -203,12 +206,16 @@ impl Shm {
             let lost = link.liveness.iter().flat_map(|liveness| &liveness.lost);
             lost.map(|&place| link.number[place as usize]).collect()
         };
-        let lost: Vec<u32> = self.links.borrow().iter().flat_map(number).collect();
+        let home = self.vigil.iter().flat_map(Vigil::lost);
+        let lost: Vec<u32> = home.chain(self.links.borrow().iter().flat_map(number)).collect();
         for peer in lost {
             if !self.told.borrow_mut().insert(peer) {
                 continue;
             }
             self.take_all(peer, sink);
+            if self.is_home(peer) {
+                self.take_last(peer, sink);
+            }
             sink.lost(peer, "it has ended, or was ended, without MPI_Finalize");
         }
     }
@@ -236,8 +243,9 @@ impl Shm {
         awaited.collect()
     }
 
-    /// Says that this process has ended: nobody waits for it any more.
+    /// Says that this process has ended: nobody waits for it any more, and it is not lost when it goes.
     pub fn ended(&self) {
         self.links.borrow().iter().for_each(Link::leave);
+        self.say_at_home(Stage::Left);
     }
 }

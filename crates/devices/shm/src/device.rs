@@ -11,6 +11,7 @@ use crate::single_copy::RegionAccess;
 use crate::state::Shm;
 use crate::sync::Ordering;
 use crate::transfers::Transfers;
+use crate::vigil::{self, Vigil};
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,12 +20,21 @@ use tern_device::{Abilities, Bound, Channel, ControlSlots, Direct, Header, Paylo
 use tern_tune::OwnCacheRoom;
 
 impl Shm {
-    /// Joins the segment `fd` as process `me` of `processes`, which share `cores`. `ring_data` overrides
-    /// the size of each ring's data area.
+    /// [`Shm::join`], as TERN_FT says whether the job survives its processes.
     ///
-    /// Errors: the memory cannot be sized or mapped, or there are too many processes.
+    /// Errors: see there.
     pub fn new(
         fd: BorrowedFd<'_>, me: u32, processes: u32, cores: u32, ring_data: Option<usize>,
+    ) -> std::io::Result<Shm> {
+        Shm::join(fd, me, processes, cores, ring_data, tern_settings::FT.get())
+    }
+
+    /// Joins the segment `fd` as process `me` of `processes`, which share `cores`. `ring_data` overrides
+    /// the size of each ring's data area. `survives`: the job goes on when one of them is lost, and all of them look for that.
+    ///
+    /// Errors: the memory cannot be sized or mapped, or there are too many processes.
+    pub fn join(
+        fd: BorrowedFd<'_>, me: u32, processes: u32, cores: u32, ring_data: Option<usize>, survives: bool,
     ) -> std::io::Result<Shm> {
         if processes > MAX_PROCESSES {
             return Err(std::io::Error::other(format!(
@@ -33,6 +43,8 @@ impl Shm {
         }
         let geometry = Geometry::new(processes, ring_data);
         let segment = Segment::map(fd, 0, geometry)?;
+        // First of all: whatever peers see of this process from now on, they see that it is there too.
+        let vigil = if survives { Vigil::begin(&segment, fd, me) } else { None };
         let division = Division::new(geometry.data);
         let abilities = Abilities {
             name: "shm",
@@ -65,6 +77,8 @@ impl Shm {
             active: RefCell::new(Vec::new()),
             links: RefCell::default(),
             elsewhere: Cell::new(0),
+            watches: Cell::new(vigil.is_some()),
+            vigil,
             told: RefCell::default(),
             polls: Cell::new(0),
             unread: Cell::new(None),
@@ -101,7 +115,7 @@ impl Shm {
         self.polls.set(self.polls.get().wrapping_add(1));
         if (packets == 0 || self.polls.get().is_multiple_of(16)) && self.find_contacts() {
             let more = self.drain(sink);
-            if self.elsewhere.get() > 0 {
+            if self.watches.get() {
                 self.tell_lost(sink);
             }
             return packets + more + self.poll_direct(sink);
@@ -127,8 +141,8 @@ impl Shm {
                 found = true;
             }
         }
-        if self.elsewhere.get() > 0 {
-            found |= self.find_contacts_elsewhere();
+        if self.watches.get() {
+            found |= self.look_further();
         }
         found
     }
@@ -222,6 +236,7 @@ impl Channel for Shm {
         self.sleepers.set(self.sleepers.get() + 1);
         if self.sleepers.get() == 1 {
             self.segment.node().sleepers.enter();
+            self.segment.status(self.me).set_asleep(true);
         }
         for sender in self.senders.made() {
             sender.ring.want_room();
@@ -231,6 +246,8 @@ impl Channel for Shm {
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
+        // Nobody rings for a process that is lost.
+        let timeout = if self.vigil.is_some() { timeout.min(vigil::SLEEP) } else { timeout };
         if !self.sleep_everywhere(token, self.barrier, timeout) {
             self.segment.doorbell(self.me).sleep(token, self.barrier, timeout);
         }
@@ -253,9 +270,13 @@ impl Channel for Shm {
     fn end_sleep(&self) {
         self.sleepers.set(self.sleepers.get() - 1);
         if self.sleepers.get() == 0 {
+            self.segment.status(self.me).set_asleep(false);
             self.segment.node().sleepers.leave();
             self.segment.doorbell(self.me).lower();
             self.lower_elsewhere();
+        }
+        if let Some(vigil) = &self.vigil {
+            vigil.has_slept();
         }
     }
 

@@ -107,7 +107,7 @@ impl PairFacts for Shm {
                 waits
             }
             PeerState::Ready { key, sent } => self.becomes_ready_to_receive(peer, key, sent),
-            PeerState::Alive => self.direct.access.is_there(peer, self.segment.process(peer)),
+            PeerState::Alive => !self.has_gone(peer) && self.direct.access.is_there(peer, self.segment.process(peer)),
         }
     }
 }

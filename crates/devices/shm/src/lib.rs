@@ -10,6 +10,7 @@
 //!      │    ├── Ring         packets from one process to one other: 64 cells, and blocks for longer payloads
 //!      │    └── PostedReceives  the receives that one process shows to one sender
 //!      ├─ bridges ────────── further segments, with processes of other jobs
+//!      ├─ vigil ──────────── with TERN_FT, whether the peers of the own job are still there
 //!      ├─ transfers ──────── what is published, what is delivered, and what was learned of peers
 //!      └─ region ─────────── mapped memory, the kernel's copies, promotion (crate tern-region)
 //! ```
@@ -25,7 +26,7 @@
 //! - **No wake-up is lost.** Senders pay no fence: a sleeper makes all processors pass one between its flag and its last look
 //!   (`doorbell`, [`Alarm`]).
 //! - **A killed process** leaves no lock behind. The launcher ends a job; processes of other jobs find out by locks of the kernel
-//!   (`liveness`).
+//!   (`liveness`), and so do those of a job that goes on without its lost processes (`vigil`).
 //! - **Trust.** Processes of a job trust each other (docs/security.md). Packets are checked above, by `tern_adi`.
 //!
 //! `ring`, `posted_receives`, `regions` and `doorbell` have models under loom, which try all interleavings (`scripts/loom.sh`). The crate builds
@@ -75,6 +76,8 @@ mod single_copy;
 mod state;
 #[cfg(not(loom))]
 mod transfers;
+#[cfg(not(loom))]
+mod vigil;
 #[cfg(not(loom))]
 pub use direct::News;
 pub use doorbell::Alarm;

@@ -1,9 +1,10 @@
-//! Whether the processes of a further segment are still there, and when they end together (MPI 5.0 section
+//! Whether the processes of a segment are still there, and when those of several jobs end together (MPI 5.0 section
 //! 11.10.4: MPI_Finalize is collective over all connected processes).
 //!
 //! Nobody watches the processes of another job: its launcher does. So each of them says in its block how far
 //! it is, and holds a lock on a byte of the memory's file. However a process ends, the kernel gives up its
-//! lock; a process that is said to be there and has none is lost.
+//! lock; a process that is said to be there and has none is lost. The processes of the own job do the same
+//! where the job goes on without those that are lost ([`crate::vigil`]).
 
 use crate::segment::Segment;
 use crate::sync::Ordering;
@@ -23,6 +24,8 @@ pub enum Stage {
     Ending = 2,
     /// It has left.
     Left = 3,
+    /// Another process has found that it is lost.
+    Lost = 4,
 }
 
 impl Stage {
@@ -32,6 +35,7 @@ impl Stage {
             1 => Stage::Here,
             2 => Stage::Ending,
             3 => Stage::Left,
+            4 => Stage::Lost,
             _ => Stage::Unknown,
         }
     }
@@ -40,10 +44,27 @@ impl Stage {
         // Release: pairs with the acquire in `of`; the lock is held by now.
         segment.process(place).stage.store(self as u32, Ordering::Release);
     }
+
+    /// Says of a process, which has ended at this stage, that it is lost; true for the first one that does.
+    pub fn mark_lost(self, segment: &Segment, place: u32) -> bool {
+        let stage = &segment.process(place).stage;
+        // Release: pairs with the acquire in `of`. A process that is said to be lost is told without a question to the kernel.
+        stage.compare_exchange(self as u32, Stage::Lost as u32, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+}
+
+/// True when the process in that place, which is not this one's, is said to be there and is not.
+///
+/// The kernel gives up a lock when no thread of its process runs any more. All that the process has stored to shared memory is seen
+/// after this then, and nothing more comes.
+pub fn is_missed(seat: &Seat, segment: &Segment, place: u32) -> bool {
+    let is_said = || !matches!(Stage::of(segment, place), Stage::Unknown | Stage::Left);
+    // It may have left between the two looks. One that was found to be lost needs no question.
+    Stage::of(segment, place) == Stage::Lost || is_said() && !seat.is_alive(place) && is_said()
 }
 
 /// How often processes that wait look whether others are still there.
-const LOOK: Duration = Duration::from_millis(50);
+pub const LOOK: Duration = Duration::from_millis(50);
 
 /// This process's lock, and what it knows of the others.
 pub struct Liveness {
@@ -63,9 +84,7 @@ impl Liveness {
 
     /// True when that process is said to be there and is not.
     pub fn misses(&self, segment: &Segment, place: u32) -> bool {
-        let is_said = || matches!(Stage::of(segment, place), Stage::Here | Stage::Ending);
-        // It may have left between the two looks.
-        is_said() && !self.seat.is_alive(place) && is_said()
+        is_missed(&self.seat, segment, place)
     }
 }
 

@@ -85,6 +85,11 @@ impl PostedReceives {
 
     // ---- the receiver
 
+    /// The slots in which something is published or under way.
+    pub fn in_use(&self) -> impl Iterator<Item = u32> {
+        (0..self.used()).filter(|&slot| self.word(slot).stage() != Stage::Free)
+    }
+
     fn free_slot(&self) -> Option<u32> {
         // Relaxed: only the receiver frees slots, and makes `used` grow.
         let free = |word: &AtomicU64| Word(word.load(Ordering::Relaxed)).stage() == Stage::Free;

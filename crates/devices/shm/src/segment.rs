@@ -40,6 +40,8 @@ pub struct PeerStatus {
     pub doorbell: Doorbell,
     /// The core on which the process has last waited, plus 1; 0: it has not.
     core: AtomicU32,
+    /// Whether the process counts among the [`Sleepers`].
+    asleep: AtomicU32,
 }
 
 impl PeerStatus {
@@ -54,6 +56,19 @@ impl PeerStatus {
             self.core.store(core + 1, Ordering::Relaxed);
         }
     }
+
+    /// The process is on no core any more.
+    pub fn leave_core(&self) {
+        self.core.store(0, Ordering::Relaxed);
+    }
+
+    // Relaxed, both: it is read when the process has ended.
+    pub fn set_asleep(&self, asleep: bool) {
+        self.asleep.store(asleep.into(), Ordering::Relaxed);
+    }
+    pub fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed) != 0
+    }
 }
 
 /// What peers need of a process before anything else.
@@ -66,7 +81,7 @@ pub struct Process {
     /// Process number; beside it the address of its beacon, the module's cookie of that, and its number, 0 before it has come.
     pid: AtomicU32,
     beacon: [AtomicU64; 3],
-    /// In a segment between jobs: how far it is, as a [`crate::liveness::Stage`].
+    /// In a segment between jobs, and where the job survives its processes: how far it is, as a [`crate::liveness::Stage`].
     pub stage: AtomicU32,
     /// Place of its table of regions ([`crate::regions`]); 0 before it has one.
     regions: AtomicU64,

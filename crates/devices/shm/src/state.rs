@@ -9,6 +9,7 @@ use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::Segment;
 use crate::sync::Ordering;
 use crate::transfers::Transfers;
+use crate::vigil::Vigil;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -39,7 +40,11 @@ pub struct Shm {
     pub(crate) links: RefCell<Vec<Link>>,
     /// Processes of other jobs that this one knows.
     pub(crate) elsewhere: Cell<u32>,
-    /// Those of them that were told to be lost.
+    /// Whether processes of the own job are still there; `None`: the job ends when one is lost, and nobody looks.
+    pub(crate) vigil: Option<Vigil>,
+    /// There is a vigil, or there are processes of other jobs.
+    pub(crate) watches: Cell<bool>,
+    /// Processes that were told to be lost.
     pub(crate) told: RefCell<HashSet<u32>>,
     pub(crate) polls: Cell<u8>,
     /// Whoever may not have read all of a long message that was sent: see [`Sender::cldemote`].

@@ -31,6 +31,13 @@ impl Drop for Seat {
     }
 }
 
+impl AsFd for Seat {
+    /// The file whose lock it is. A child of fork has it too, and with it the seat, as long as it has it open.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
 impl Seat {
     /// Takes the place of `member`, which byte `base + member` of the file stands for.
     ///

@@ -1,7 +1,7 @@
 //! Copies whose share of this process its thread does ([`crate::copier`]).
 
 use crate::copier::{Copier, Offload, Progress, Task};
-use crate::posted_receives::{PostedReceives, Stage, Word};
+use crate::posted_receives::{PostedReceives, Word};
 use crate::segment::Occupation;
 use crate::share::{Reach, Side};
 use crate::state::Shm;
@@ -123,14 +123,18 @@ impl Shm {
         }
     }
 
-    /// Nothing more is copied between this process and `peer`, which is lost: the thread has left what it was given, and no receive is
-    /// published there.
-    pub(super) fn abandon_copies(&self, peer: u32) {
+    /// Waits until the thread has left all that it was given: as long as the copies take.
+    pub(crate) fn finish_shares(&self) {
         self.with_copier((), Copier::finish);
-        let posted = self.own_posted(peer);
-        for slot in (0..posted.used()).filter(|&slot| posted.word(slot).stage() != Stage::Free) {
-            self.forget(peer, slot);
-        }
+    }
+
+    /// Nothing more is copied between this process and `peer`, which is lost: the thread has left what it was given, and no receive is
+    /// published there. Wherever the peer has stopped in a slot, it stores nothing there any more.
+    pub(super) fn abandon_copies(&self, peer: u32) {
+        self.finish_shares();
+        // A fork in another thread may hold a receive, or do this side's share of a copy.
+        let _forks = self.direct.access.keep_forks_out();
+        self.own_posted(peer).in_use().for_each(|slot| self.forget(peer, slot));
         self.direct.pending.borrow_mut().retain(|message| message.peer != peer);
     }
 }

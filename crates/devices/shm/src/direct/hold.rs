@@ -6,6 +6,9 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use tern_device::Memory;
 
+/// Looks at a receive that is being filled, between two questions whether its sender is still there.
+const ROUNDS: u32 = 64;
+
 impl Shm {
     /// Closes the receives in these pages that are open, and waits for those that are being filled; the held ones, by peer and
     /// slot. Nobody publishes meanwhile.
@@ -21,8 +24,9 @@ impl Shm {
         held
     }
 
-    /// True when the receive is held; false when its sender has no part in it any more, or never had.
+    /// True when the receive is held; false when its sender has no part in it any more, or never had, or has ended.
     fn hold(&self, peer: u32, posted: &PostedReceives, slot: u32, pages: &[Range<usize>]) -> bool {
+        let mut round = 0u32;
         loop {
             let word = posted.word(slot);
             match word.stage() {
@@ -31,6 +35,10 @@ impl Shm {
                 Stage::Open if posted.hold(slot) => return true,
                 Stage::Shared => self.help_anywhere(peer, posted, slot, word),
                 Stage::Open | Stage::Claimed | Stage::Held => {}
+            }
+            round = round.wrapping_add(1);
+            if round.is_multiple_of(ROUNDS) && self.has_gone(peer) {
+                return false;
             }
             rustix::thread::sched_yield();
         }

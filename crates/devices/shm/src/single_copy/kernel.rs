@@ -19,13 +19,15 @@ pub enum Kernel {
     /// By the module, which copies what the peer has declared; by process number too, or not.
     Module(Pid),
     Fails,
+    /// It did, and the peer has ended.
+    Gone,
 }
 
 impl Kernel {
     fn peer(self) -> Option<Pid> {
         match self {
             Kernel::Works(pid) | Kernel::Module(pid) => Some(pid),
-            Kernel::Untried | Kernel::Fails => None,
+            Kernel::Untried | Kernel::Fails | Kernel::Gone => None,
         }
     }
 
@@ -50,7 +52,7 @@ impl RegionAccess {
             && suits(theirs)
             && match self.kernel[peer as usize].get() {
                 Kernel::Works(_) | Kernel::Module(_) => true,
-                Kernel::Fails => false,
+                Kernel::Fails | Kernel::Gone => false,
                 Kernel::Untried => self.try_kernel(peer, process),
             }
     }
@@ -67,15 +69,16 @@ impl RegionAccess {
     pub fn kernel_mechanism(&self, peer: u32) -> &'static str {
         match self.kernel[peer as usize].get() {
             Kernel::Module(_) => "module",
-            Kernel::Untried | Kernel::Works(_) | Kernel::Fails => "cma",
+            Kernel::Untried | Kernel::Works(_) | Kernel::Fails | Kernel::Gone => "cma",
         }
     }
 
     /// False when `peer`, whose memory the kernel was seen to copy, has ended: its memory is gone, or another process has
     /// its number.
     pub fn is_there(&self, peer: u32, process: &Process) -> bool {
-        let (Some(pid), Some(introduced)) = (self.kernel[peer as usize].get().peer(), process.introduction()) else {
-            return true;
+        let kernel = self.kernel[peer as usize].get();
+        let (Some(pid), Some(introduced)) = (kernel.peer(), process.introduction()) else {
+            return kernel != Kernel::Gone;
         };
         if self.declarations.as_ref().is_some_and(|declarations| declarations.probe(&introduced)) {
             return true;
@@ -95,7 +98,8 @@ impl RegionAccess {
         &self, peer: u32, own: &[Piece], (theirs, name): (&[Piece], Name), direction: Direction,
     ) -> Result<(), NotCopied> {
         let kernel = self.kernel[peer as usize].get();
-        let pid = kernel.peer().ok_or(NotCopied::Refused)?;
+        let none = if kernel == Kernel::Gone { NotCopied::Gone } else { NotCopied::Refused };
+        let pid = kernel.peer().ok_or(none)?;
         let (own, theirs) = (as_runs(own), as_runs(theirs));
         // SAFETY: contract of this function.
         match unsafe { self.by_kernel(pid, own, (theirs, name), direction) } {
@@ -161,9 +165,16 @@ impl RegionAccess {
     /// meanwhile: the message goes through shared memory, and the next one by the module.
     #[cold]
     fn cannot_copy(&self, peer: u32, failed: &Failed) {
-        if self.kernel[peer as usize].get().why(failed) != NotCopied::Missed {
-            self.give_up(peer, failed);
+        match self.kernel[peer as usize].get().why(failed) {
+            NotCopied::Missed => {}
+            NotCopied::Gone => self.has_ended(peer),
+            NotCopied::Refused | NotCopied::NotThere => self.give_up(peer, failed),
         }
+    }
+
+    /// `peer` has ended, and the kernel is asked for none of its memory any more: another process may get its number.
+    pub fn has_ended(&self, peer: u32) {
+        self.kernel[peer as usize].set(Kernel::Gone);
     }
 
     /// Leaves the kernel's help to `peer` for good, and says so once.
@@ -237,7 +248,7 @@ impl RegionAccess {
     pub fn reached_by_number(&self, peer: u32) -> Option<u32> {
         match self.kernel[peer as usize].get() {
             Kernel::Works(pid) => Some(pid as u32),
-            Kernel::Untried | Kernel::Module(_) | Kernel::Fails => None,
+            Kernel::Untried | Kernel::Module(_) | Kernel::Fails | Kernel::Gone => None,
         }
     }
 

@@ -1,0 +1,165 @@
+//! Whether the other processes of the job on this node are still there, where the job goes on without those that are lost (TERN_FT).
+//!
+//! Without it nobody looks: the launcher ends the job. With it each process takes the lock on its byte of the memory's file, and says that
+//! it is there, before its peers see anything else of it ([`crate::liveness`]). A process that waits looks at the locks of all others now and then.
+//! Whoever has none, though it is said to be there, has ended without a word. Its last messages are taken, and then the loss is told.
+//!
+//! A process that ends before it has its lock was never there, as far as this device can tell: it cannot be told from one that comes late.
+
+mod children;
+
+use crate::liveness::{LOOK, Stage, is_missed};
+use crate::segment::Segment;
+use crate::state::Shm;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+use tern_device::Sink;
+use tern_region::space::{Error, Seat};
+
+/// The longest sleep. Together with the time between two looks it is less than the 100 ms within which a loss is told.
+pub const SLEEP: Duration = Duration::from_millis(40);
+/// Polls that have found nothing, between two looks at the clock.
+const POLLS: u32 = 15;
+
+/// This process's lock, and what it knows of its peers.
+pub struct Vigil {
+    seat: Seat,
+    /// The file without the lock, which children of fork get in the place of that one.
+    plain: OwnedFd,
+    /// When it has last looked at all of them.
+    looked: Cell<Instant>,
+    /// Polls before it looks at the clock.
+    polls: Cell<u32>,
+    /// The processes that were found to be lost.
+    lost: RefCell<Vec<u32>>,
+}
+
+impl Vigil {
+    /// Takes the lock, and says that this process is there. `None`, and a line for the user, where that cannot be had: then this process
+    /// looks for nobody, and no peer can tell whether it is there.
+    pub fn begin(segment: &Segment, file: BorrowedFd<'_>, me: u32) -> Option<Vigil> {
+        match Vigil::take(file, me) {
+            Ok(vigil) => {
+                children::get_in_place_of(vigil.seat.as_fd(), vigil.plain.as_fd());
+                Stage::Here.set(segment, me);
+                Some(vigil)
+            }
+            Err(error) => {
+                tern_settings::warn!(
+                    "TERN_FT: process {me} of this node cannot take its lock, by which its peers would notice its end: {error}"
+                );
+                None
+            }
+        }
+    }
+
+    fn take(file: BorrowedFd<'_>, me: u32) -> Result<Vigil, Error> {
+        let (seat, plain) = (Seat::take(file, 0, me)?, rustix::io::fcntl_dupfd_cloexec(file, 0)?);
+        let looked = Cell::new(Instant::now());
+        Ok(Vigil { seat, plain, looked, polls: Cell::new(0), lost: RefCell::default() })
+    }
+
+    /// The clock is looked at with the next poll.
+    pub fn has_slept(&self) {
+        self.polls.set(0);
+    }
+
+    /// Whether it is time to look.
+    fn is_due(&self) -> bool {
+        let polls = self.polls.get();
+        if polls > 0 {
+            self.polls.set(polls - 1);
+            return false;
+        }
+        self.polls.set(POLLS);
+        self.looked.get().elapsed() >= LOOK
+    }
+
+    /// Looks at all peers of `me` at once; true when some are lost that were not before.
+    fn look(&self, segment: &Segment, me: u32) -> bool {
+        self.looked.set(Instant::now());
+        let mut lost = self.lost.borrow_mut();
+        let before = lost.len();
+        for peer in (0..segment.geometry.processes).filter(|&peer| peer != me) {
+            if !lost.contains(&peer) && is_missed(&self.seat, segment, peer) {
+                bury(segment, peer);
+                lost.push(peer);
+            }
+        }
+        lost.len() > before
+    }
+
+    /// The processes that were found to be lost.
+    pub fn lost(&self) -> Vec<u32> {
+        self.lost.borrow().clone()
+    }
+
+    /// The next poll looks at all peers.
+    #[cfg(test)]
+    pub fn make_due(&self) {
+        self.polls.set(0);
+        self.looked.set(Instant::now() - LOOK);
+    }
+}
+
+impl Drop for Vigil {
+    fn drop(&mut self) {
+        children::get_nothing_for(self.seat.as_fd());
+    }
+}
+
+/// Takes a process that is lost out of what all count, once for all of them: it needs no core.
+fn bury(segment: &Segment, peer: u32) {
+    let stage = Stage::of(segment, peer);
+    if stage == Stage::Lost || !stage.mark_lost(segment, peer) {
+        return;
+    }
+    let status = segment.status(peer);
+    if !status.is_asleep() {
+        // Who sleeps for ever counts as one that is not awake.
+        segment.node().sleepers.enter();
+    }
+    status.leave_core();
+}
+
+impl Shm {
+    /// Looks for processes of this job that have gone without a word, if it is time; true when there are any.
+    pub(crate) fn look_at_home(&self) -> bool {
+        self.vigil.as_ref().is_some_and(|vigil| vigil.is_due() && vigil.look(&self.segment, self.me))
+    }
+
+    /// Whether `peer`, of any job, was there and has gone without a word: by any thread. Costs a system call where somebody looks for that.
+    pub(crate) fn has_gone(&self, peer: u32) -> bool {
+        let misses = |vigil: &Vigil| is_missed(&vigil.seat, &self.segment, peer);
+        self.is_home(peer) && self.vigil.as_ref().is_some_and(misses)
+    }
+
+    /// Takes what `peer`, which is lost, has left beside its packets: receives that it has filled, and messages that it has copied. From now on
+    /// nothing is looked for there, and the kernel is not asked for its memory.
+    #[cold]
+    pub(crate) fn take_last<S: Sink>(&self, peer: u32, sink: &mut S) {
+        self.direct.access.has_ended(peer);
+        self.finish_shares();
+        self.poll_direct(sink);
+        self.active.borrow_mut().retain(|&other| other != peer);
+        self.unread.set(self.unread.get().filter(|&other| other != peer));
+    }
+
+    /// Says how far this process is, where peers of the job look for that.
+    pub(crate) fn say_at_home(&self, stage: Stage) {
+        if self.vigil.is_some() {
+            stage.set(&self.segment, self.me);
+        }
+    }
+
+    /// Says that this process takes part again, after [`Shm::ended`]: a session after the last one.
+    pub fn returns(&self) {
+        self.say_at_home(Stage::Here);
+    }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) mod victim;
