@@ -475,7 +475,7 @@ impl Adi {
         }
     }
 
-    /// Ends the receives of `context` that no message has matched: their status says that [`REVOKED`] is lost.
+    /// Ends the receives of `context` that no message has matched, now and from now on: their status says that [`REVOKED`] is lost.
     pub fn end_receives(&self, context: u32) {
         self.state.borrow_mut().end_receives(context);
     }

@@ -12,7 +12,7 @@ use crate::tags::{CallKind, NUMBERS, PERSISTENT, tag_among};
 use crate::transport::{Told, Transport};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use tern_adi::{Adi, Data, Exchanges, Pattern, Proc, Status, Tuple};
+use tern_adi::{Adi, Data, Exchanges, Pattern, Proc, REVOKED, Status, Tuple};
 use tern_memory::Lack;
 
 /// A message was longer than its receive: the members did not agree on the amount of data
@@ -37,6 +37,9 @@ pub enum Failure {
     /// This process has no memory for its part (MPI_ERR_NO_MEM), and has sent nothing.
     Lack(Lack),
 }
+
+/// In what is sent in place of a message: the communicator is revoked, which is no rank that has refused the call.
+const NO_MORE: u32 = u32::MAX;
 
 /// In what is sent in place of a message: the rank has refused the call, it is not lost.
 pub(crate) const REFUSED: u32 = 1 << 31;
@@ -301,6 +304,7 @@ impl<R: Copy> Operation<R> {
         let (to, tag) = self.address(peer);
         let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
         let process = match (failure, self.refused.borrow().last()) {
+            (Failure::Lost(REVOKED), _) => return transport.send_missing(to, tuple, NO_MORE),
             (Failure::Lost(process), _) => process,
             (Failure::Refused(_), Some(Peer { rank, remote })) => {
                 return transport.send_missing(to, tuple, REFUSED | rank << 1 | u32::from(*remote != peer.remote));
@@ -318,6 +322,9 @@ impl<R: Copy> Operation<R> {
     /// What the sender of a message names in place of it.
     fn missed(&self, status: &Status) -> Option<Failure> {
         let word = status.missing()?;
+        if word == NO_MORE {
+            return Some(Failure::Lost(REVOKED));
+        }
         if word & REFUSED != 0 {
             let (rank, remote) = ((word & !REFUSED) >> 1, word & 1 == 1);
             if !self.has_refused(Peer { rank, remote }) {

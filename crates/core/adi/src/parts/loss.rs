@@ -1,6 +1,6 @@
 //! Part of the engine: processes that cannot be reached any more, and whom that concerns.
 
-use crate::{Concerned, Members, Proc, UNKNOWN};
+use crate::{Concerned, Members, Proc, REVOKED, UNKNOWN};
 use std::collections::HashMap;
 
 /// The lost ones.
@@ -10,6 +10,8 @@ pub struct Loss {
     lost: HashMap<Proc, String>,
     /// The same in the order in which that was learned.
     order: Vec<Proc>,
+    /// Contexts in which nothing is received any more.
+    ended: Vec<u32>,
     /// Those for which messages had left that will not arrive, and in which contexts the next call fails for that.
     untold: Vec<(Proc, Concerned)>,
     /// Which processes take part in a context, if anybody knows.
@@ -19,10 +21,15 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// True while no process is lost.
+    /// True while no process is lost, and no context has ended.
     #[inline]
     pub fn is_none(&self) -> bool {
-        self.lost.is_empty()
+        self.lost.is_empty() && self.ended.is_empty()
+    }
+
+    /// Nothing is received in `context` any more.
+    pub fn end(&mut self, context: u32) {
+        self.ended.push(context);
     }
 
     /// Whether `peer` is lost.
@@ -79,8 +86,11 @@ impl Loss {
     }
 
     /// The lost process without which a receive in `context` may never get a message: `from`, or for a wildcard any
-    /// that takes part. Else one that a call in `context` is to fail for.
+    /// that takes part; [`REVOKED`] where the context has ended. Else one that a call in `context` is to fail for.
     pub fn hits(&self, from: Proc, context: u32) -> Option<Proc> {
+        if self.ended.contains(&context) {
+            return Some(REVOKED);
+        }
         let untold = || self.untold_in(context);
         if from != UNKNOWN {
             return self.lost.contains_key(&from).then_some(from).or_else(untold);

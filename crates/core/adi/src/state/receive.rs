@@ -3,7 +3,7 @@
 use super::State;
 use super::facts::Receiving;
 use crate::transfer::{EXPECTED, Published, Side, Transfer};
-use crate::{Data, Pattern, Proc, Status, Tuple, UNKNOWN};
+use crate::{Data, Pattern, Proc, REVOKED, Status, Tuple, UNKNOWN};
 use tern_copy::Source;
 use tern_policy::{self as policy, RecvPlan};
 
@@ -46,8 +46,8 @@ impl State {
         }
         let goes_on = self.loss.survives && from == UNKNOWN;
         if !self.loss.is_none()
-            && !goes_on
             && let Some(peer) = self.loss.hits(from, pattern.context)
+            && (peer == REVOKED || !goes_on)
         {
             self.fail(request, peer);
             return request;

@@ -29,9 +29,11 @@ impl State {
         }
     }
 
-    /// Ends the receives of `context` that no message has matched, as if [`REVOKED`] were lost that should have sent.
+    /// Ends the receives of `context` that no message has matched, now and from now on, as if [`REVOKED`] were lost that should have sent.
     #[cold]
     pub fn end_receives(&mut self, context: u32) {
+        self.loss.end(context);
+        self.close_shortest();
         let requests: Vec<u32> = self.requests.numbered().map(|(request, _)| request).collect();
         for request in requests {
             let transfer = self.requests.get(request);

@@ -51,6 +51,7 @@ fn the_receives_of_a_context_end() {
     engines[0].end_receives(4);
     assert_eq!([wild, named].map(|request| engines[0].take(request).aborted()), [Some(REVOKED); 2]);
     assert!(!engines[0].is_done(other));
+    assert_eq!(engines[0].recv(UNKNOWN, WILD, Data::none()).aborted(), Some(REVOKED), "one that begins later");
     let mut out = buffer::Buffer::holding(b"here", false);
     engines[1].isend(0, Tuple { context: 6, source: 1, tag: 7 }, out.data(), SendMode::Standard);
     (0..1000).for_each(|at| _ = engines[at % 2].progress());
