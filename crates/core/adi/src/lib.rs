@@ -440,12 +440,14 @@ impl Adi {
     }
 
     /// From now on the job goes on without processes that are lost: receives with a wildcard are [interrupted](Adi::is_interrupted) and do not
-    /// fail, messages that have left and will not arrive concern nobody, and `told` hears when a process is lost or a
-    /// [notice](Adi::take_notice) has come. It is called while the engine is borrowed.
-    pub fn survive(&self, told: impl Fn() + 'static) {
-        let mut state = self.state.borrow_mut();
-        state.loss.survives = true;
-        state.on_notice = Box::new(told);
+    /// fail, and messages that have left and will not arrive concern nobody.
+    pub fn survive(&self) {
+        self.state.borrow_mut().loss.survives = true;
+    }
+
+    /// From now on `told` hears when a [notice](Adi::take_notice) has come or a process is lost. It is called while the engine is borrowed.
+    pub fn on_notice(&self, told: impl Fn() + 'static) {
+        self.state.borrow_mut().on_notice = Box::new(told);
     }
 
     /// The processes that are lost, in the order in which that was learned.

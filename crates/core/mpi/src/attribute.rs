@@ -217,7 +217,7 @@ fn predefined(id: i32) -> Option<*const i32> {
         MPI_WTIME_IS_GLOBAL => runtime.is_some_and(|r| r.nodes.iter().all(|&n| n == r.nodes[0])) as i32,
         MPI_APPNUM => runtime?.appnum?,
         MPI_LASTUSEDCODE => crate::errorcode::last_used(),
-        MPI_FT => crate::fault::is_on() as i32,
+        MPI_FT => crate::lost::is_survived() as i32,
         _ => runtime?.universe_size?,
     };
     let place = &VALUES.get()[(id - MPI_TAG_UB) as usize];

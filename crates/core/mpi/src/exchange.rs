@@ -8,13 +8,12 @@
 use crate::awaits::Awaiting;
 use crate::constants::{MPI_ERR_INTERN, MPI_SUCCESS};
 use crate::error::{Error, Result, no_memory};
-use crate::fault::revoke;
 use crate::identity;
 use crate::lost;
 use crate::runtime::adi;
 use crate::task::until;
 use std::rc::Rc;
-use tern_adi::{Data, Pattern, Proc, Request, SendMode, Sent, Tuple};
+use tern_adi::{Data, Pattern, Proc, REVOKED, Request, SendMode, Sent, Tuple};
 
 /// Processes that exchange messages in a context and under a tag that nothing else uses among
 /// them meanwhile. The source of a message says which process has sent it ([`identity::source`]), which no group of
@@ -135,8 +134,10 @@ impl Circle {
         let _waits = Awaiting::new(self.context, proc);
         let message = until(|| match adi().matched_probe(pattern) {
             Some(message) => Some(Ok(message)),
-            None if revoke::has(self.context) => Some(Err(revoke::error())),
-            None => adi().lost_for(proc, self.context).map(|_| Err(lost::error(proc))),
+            None => adi().lost_for(proc, self.context).map(|peer| {
+                // Else another one may be named, on which the message hangs.
+                Err(lost::error(if peer == REVOKED { peer } else { proc }))
+            }),
         })
         .await?;
         let mut bytes = tern_memory::zeroed(message.status.bytes as usize);

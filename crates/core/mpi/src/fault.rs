@@ -20,64 +20,38 @@ pub mod notice;
 pub mod revoke;
 pub mod shrink;
 
-use crate::constants::*;
-use crate::error::Error;
 use crate::guarded::Guarded;
+use crate::lost::is_survived;
 use crate::objects::Comm;
+use crate::objects::comm::on_handed_out;
 use crate::runtime::{adi, installed};
 use notice::{Name, Notice};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
-use tern_adi::{Adi, Background, Proc};
+use tern_adi::{Adi, Background};
 
 pub use failed::{comm_ack_failed, comm_failure_ack, comm_failure_get_acked, comm_get_failed};
 pub use revoke::{comm_is_revoked, comm_revoke};
 pub use shrink::{comm_agree, comm_iagree, comm_ishrink, comm_shrink};
 
-/// What a communicator has for all this.
-#[derive(Default)]
-pub struct Survival {
-    pub revoked: Cell<bool>,
-    /// Members whose failure the program has acknowledged: the first ones of those that have failed.
-    pub acknowledged: RefCell<Vec<Proc>>,
-    /// Calls that agree on something: how many have begun, and how many are over.
-    pub calls: Cell<u64>,
-    pub over: Cell<u64>,
-}
-
-/// Whether the job goes on when a process is lost.
-pub fn is_on() -> bool {
-    tern_settings::FT.get()
-}
-
-/// The error class of a call that needs a process that is lost.
-pub fn class_of_loss() -> i32 {
-    if is_on() { MPI_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED }
-}
-
 fn name(comm: &Comm) -> Name {
     Name { id: comm.id.number(), epoch: comm.id.epoch() }
-}
-
-/// A communicator has got its handle. Others may have revoked it before.
-pub fn made(comm: &Rc<Comm>) {
-    if is_on() {
-        revoke::made(comm);
-    }
 }
 
 /// How many lost processes the agreements have been told of.
 static TOLD: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));
 
-/// The job goes on without processes that are lost, if the user wants that.
+/// From now on notices are heard; and the job goes on without processes that are lost, if the user wants that.
 pub fn prepare(adi: &Adi) {
-    if is_on() {
-        adi.survive(|| {
-            if let Some(runtime) = installed() {
-                runtime.adi.wake_hooks();
-            }
-        });
-        adi.add_hook(Rc::new(|_| attend()));
+    adi.on_notice(|| {
+        if let Some(runtime) = installed() {
+            runtime.adi.wake_hooks();
+        }
+    });
+    adi.add_hook(Rc::new(|_| attend()));
+    on_handed_out(revoke::made);
+    if is_survived() {
+        adi.survive();
     }
 }
 
@@ -109,16 +83,6 @@ fn attend() -> Background {
 /// Learns what the devices know by now.
 fn look() {
     adi().look();
-}
-
-/// The error of a call that would wait for a receive which a lost process might have answered; the receive goes on.
-#[cold]
-pub fn pending() -> Box<Error> {
-    Error::new(
-        MPI_ERR_PROC_FAILED_PENDING,
-        "a process that might have sent the message has failed; the receive waits for the others",
-    )
-    .advise("acknowledge the failure by MPI_Comm_ack_failed, and wait again, or cancel the receive")
 }
 
 /// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.

@@ -1,7 +1,9 @@
 //! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4). And those
 //! that send what cannot be right: the job ends.
 
-use crate::constants::{MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED};
+use crate::constants::{
+    MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPI_ERR_PROC_FAILED, MPI_ERR_PROC_FAILED_PENDING, MPI_ERR_REVOKED,
+};
 use crate::error::Error;
 use crate::identity::{self, Identity};
 use crate::runtime::{adi, installed};
@@ -10,11 +12,31 @@ use tern_adi::{Damaged, Proc, REVOKED};
 // By this code the launcher tells a consequence from its cause.
 const _: () = assert!(MPI_ERR_PROC_ABORTED == tern_pmi::control::PROC_ABORTED);
 
+/// Whether the job goes on when a process is lost.
+#[inline]
+pub fn is_survived() -> bool {
+    tern_settings::FT.get()
+}
+
+/// The error class of a call that needs a process that is lost.
+pub fn class() -> i32 {
+    if is_survived() { MPI_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED }
+}
+
+/// The error of a call that would wait for a receive which a lost process might have answered; the receive goes on.
+#[cold]
+pub fn pending() -> Box<Error> {
+    let text = "a process that might have sent the message has failed; the receive waits for the others";
+    Error::new(MPI_ERR_PROC_FAILED_PENDING, text)
+        .advise("acknowledge the failure by MPI_Comm_ack_failed and wait again, or cancel the receive")
+}
+
 /// The error of a call that needs `peer`.
 #[cold]
 pub fn error(peer: Proc) -> Box<Error> {
     if peer == REVOKED {
-        return crate::fault::revoke::error();
+        return Error::new(MPI_ERR_REVOKED, "a member has revoked the communicator, which carries no more messages")
+            .advise("make another one by MPIX_Comm_shrink");
     }
     error_for(peer, "another process of the operation has lost it")
 }
@@ -23,7 +45,7 @@ pub fn error(peer: Proc) -> Box<Error> {
 #[cold]
 pub fn error_for(peer: Proc, why: &str) -> Box<Error> {
     let why = adi().why_lost(peer).unwrap_or_else(|| why.into());
-    Error::new(crate::fault::class_of_loss(), sentence(peer, &why))
+    Error::new(class(), sentence(peer, &why))
 }
 
 /// Ends the job: a packet has come that cannot be right. It comes while the engine is borrowed.

@@ -15,7 +15,8 @@ fn a_receive_with_a_wildcard_is_interrupted_until_the_loss_does_not_matter() {
     let (known, heard) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
     let (acknowledged, hears) = (known.clone(), heard.clone());
     engines[0].know_members(Rc::new(move |_, _| !acknowledged.get()));
-    engines[0].survive(move || hears.set(hears.get() + 1));
+    engines[0].on_notice(move || hears.set(hears.get() + 1));
+    engines[0].survive();
     let mut into = buffer::Buffer::new(50, false);
     let request = engines[0].irecv(UNKNOWN, WILD, into.data());
     assert!(!engines[0].is_interrupted(request));
@@ -64,7 +65,7 @@ fn notices_come_whole_and_in_order_through_any_queue() {
         let (engines, _scissors) = world::connected(2, Manners { seed: 1, packet, queue }, Some(64));
         let heard = Rc::new(Cell::new(0));
         let hears = heard.clone();
-        engines[1].survive(move || hears.set(hears.get() + 1));
+        engines[1].on_notice(move || hears.set(hears.get() + 1));
         let notices: Vec<Box<[u8]>> = [1usize, 64, 65, 1000, 2].map(|len| vec![len as u8; len].into()).into();
         for notice in &notices {
             engines[0].send_notice(1, notice.clone());

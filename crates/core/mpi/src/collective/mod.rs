@@ -16,7 +16,6 @@ use crate::advice::{BEFORE_THE_END, SAME_DATA, SAME_ROOT};
 use crate::check;
 use crate::constants::*;
 use crate::error::{Error, Result, no_memory};
-use crate::fault::revoke;
 use crate::lost;
 use crate::objects::Comm;
 use crate::runtime::adi;
@@ -33,7 +32,7 @@ use tern_settings::EXPLAIN;
 /// Runs a collective on `comm`: over the control lines if they serve it, else as a schedule.
 #[inline]
 pub(crate) fn run(comm: &Rc<Comm>, plan: Plan) -> Result<()> {
-    revoke::check(comm)?;
+    comm.check_revoked()?;
     if !comm.quick.get() {
         settle(comm, &plan.known());
     }

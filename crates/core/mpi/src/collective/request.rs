@@ -7,7 +7,6 @@ use crate::collective::describe::{describe, memory};
 use crate::collective::plan::Plan;
 use crate::collective::{failed, lacking, mismatched, used};
 use crate::error::{Error, Result};
-use crate::fault::revoke;
 use crate::guarded::Guarded;
 use crate::objects::Comm;
 use crate::observe;
@@ -43,7 +42,7 @@ pub(crate) fn leave(comm: &Comm) {
 
 /// Starts a collective and gives the program its request.
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
-    revoke::check(comm)?;
+    comm.check_revoked()?;
     let held = if check::is_on() { check::uses::hold(memory(comm, &plan))? } else { Vec::new() };
     let agreement = agreement(comm, &plan);
     let known = plan.known();
@@ -107,7 +106,7 @@ pub(crate) fn persistent(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Re
     };
     let of = comm.clone();
     let start = move || {
-        revoke::check(&of)?;
+        of.check_revoked()?;
         let held = if uses.is_empty() { Vec::new() } else { check::uses::hold(uses.clone())? };
         Ok(begin(&of, &operation, error.clone(), agreement.clone(), held))
     };

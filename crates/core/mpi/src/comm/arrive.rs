@@ -6,7 +6,6 @@ use crate::collective::{mismatched, settle};
 use crate::context::{ContextId, EARLY, agree_early, allocate, offer_early};
 use crate::error::Result;
 use crate::exchange::Circle;
-use crate::fault::revoke;
 use crate::objects::Comm;
 use crate::runtime::adi;
 use tern_coll::lines::refusal::{Call, Known};
@@ -25,7 +24,7 @@ pub struct Arrived {
 ///
 /// Errors: another one calls another collective.
 pub fn arrive(comm: &Comm, given: [i32; 2]) -> Result<Option<Arrived>> {
-    revoke::check(comm)?;
+    comm.check_revoked()?;
     if !comm.quick.get() {
         settle(comm, &Known { call: Call::Make, root: 0, bytes: GIVEN + EARLY });
     }

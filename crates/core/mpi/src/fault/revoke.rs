@@ -9,8 +9,7 @@
 use super::failed::members;
 use super::notice::{Name, Notice};
 use crate::args::Out;
-use crate::constants::*;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::mode;
 use crate::objects::{Comm, objects};
@@ -54,24 +53,6 @@ pub fn comm_is_revoked(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
     super::look();
     flag.set(comm.fault.revoked.get() as i32);
     Ok(())
-}
-
-/// Whether messages of `context` are those of a revoked communicator.
-pub fn has(context: u32) -> bool {
-    STATE.get().all.borrow().iter().any(|revoked| revoked.name.id == context / 2)
-}
-
-/// Fails where `comm` is revoked.
-#[inline]
-pub fn check(comm: &Comm) -> Result<()> {
-    if comm.fault.revoked.get() { Err(error()) } else { Ok(()) }
-}
-
-/// The error of a call on a revoked communicator.
-#[cold]
-pub fn error() -> Box<Error> {
-    Error::new(MPI_ERR_REVOKED, "a member has revoked the communicator, which carries no more messages")
-        .advise("make another one by MPIX_Comm_shrink")
 }
 
 /// A notice says that a communicator is revoked.

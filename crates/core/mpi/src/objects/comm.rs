@@ -5,13 +5,15 @@ use crate::constants::*;
 use crate::context::{self, ContextId};
 use crate::error::Result;
 use crate::exchange::Circle;
-use crate::fault::{self, Survival};
+use crate::guarded::Guarded;
 use crate::identity;
 use crate::info_map::{InfoMap, put};
+use crate::lost;
 use crate::runtime::runtime;
 use crate::scope::Errhandler;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
+use tern_adi::{Proc, REVOKED};
 use tern_coll::Peers;
 
 /// A communicator (MPI 5.0 section 7.2.2).
@@ -42,6 +44,17 @@ pub struct Comm {
     pub fault: Survival,
 }
 
+/// What a communicator has for [failures that are survived](crate::fault).
+#[derive(Default)]
+pub struct Survival {
+    pub revoked: Cell<bool>,
+    /// Members whose failure the program has acknowledged: the first ones of those that have failed.
+    pub acknowledged: RefCell<Vec<Proc>>,
+    /// Calls that agree on something: how many have begun, and how many are over.
+    pub calls: Cell<u64>,
+    pub over: Cell<u64>,
+}
+
 /// Runs `look` on the communicator that `handle` names, if there is one. Nothing else is to be done in
 /// there: the table of communicators is borrowed.
 #[inline(always)]
@@ -70,6 +83,11 @@ pub fn lookup(handle: usize) -> Result<Rc<Comm>> {
 impl Comm {
     pub fn size(&self) -> i32 {
         self.local.size()
+    }
+    /// Fails with MPI_ERR_REVOKED where it is revoked.
+    #[inline]
+    pub fn check_revoked(&self) -> Result<()> {
+        if self.fault.revoked.get() { Err(lost::error(REVOKED)) } else { Ok(()) }
     }
     pub fn is_inter(&self) -> bool {
         self.remote.is_some()
@@ -217,8 +235,15 @@ pub fn hand_out(comm: Comm) -> usize {
         comm.handle.set(handle);
         comm.clone()
     });
-    fault::made(&comm);
+    HANDED_OUT.get().get().inspect(|told| told(&comm));
     handle
+}
+
+static HANDED_OUT: Guarded<Cell<Option<fn(&Rc<Comm>)>>> = Guarded::new(Cell::new(None));
+
+/// From now on `told` hears of each communicator that gets its handle.
+pub fn on_handed_out(told: fn(&Rc<Comm>)) {
+    HANDED_OUT.get().set(Some(told));
 }
 
 /// Called when a communicator is freed: it is no longer the parent, though transfers may keep it.

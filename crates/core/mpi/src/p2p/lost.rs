@@ -2,7 +2,6 @@
 
 use super::origin;
 use crate::error::Result;
-use crate::fault::revoke;
 use crate::lost::error;
 use crate::objects::{Comm, objects};
 use crate::runtime::adi;
@@ -41,6 +40,6 @@ pub fn comms_with(proc: Proc) -> Option<Vec<Rc<Comm>>> {
 
 /// The error of a receive or probe from `source` that nobody may ever answer.
 pub fn check(comm: &Comm, source: i32) -> Result<()> {
-    revoke::check(comm)?;
+    comm.check_revoked()?;
     adi().lost_for(origin(comm, source), comm.context).map_or(Ok(()), |peer| Err(error(peer)))
 }

@@ -11,7 +11,6 @@ use crate::check;
 use crate::check::active::Use;
 use crate::constants::*;
 use crate::error::{Result, no_memory};
-use crate::fault::revoke;
 use crate::objects::{Comm, Datatype};
 use crate::request::completion::report_one;
 use crate::request::{About, Outcome, Request, complete_handle};
@@ -57,7 +56,7 @@ fn blocking_send(
     buf: *const u8, count: i64, datatype: &Datatype, dest: i32, tag: i32, comm: &Comm, mode: SendMode,
 ) -> Result<()> {
     if dest != MPI_PROC_NULL {
-        revoke::check(comm)?;
+        comm.check_revoked()?;
         let data = data(buf, count, datatype);
         check::watch::may(|| Use::reads("buf", data.clone()))?;
         let to = target(comm, dest);
@@ -88,7 +87,7 @@ pub(crate) fn start_send(
     if dest == MPI_PROC_NULL {
         return Ok(Request::Complete);
     }
-    revoke::check(comm)?;
+    comm.check_revoked()?;
     let data = data(buf, count, datatype);
     check::watch::send(
         || Use::reads("buf", data.clone()),
@@ -135,7 +134,7 @@ pub fn recv(
         status.set(&null_status());
         return Ok(());
     }
-    revoke::check(&comm)?;
+    comm.check_revoked()?;
     let (from, asked) = (origin(&comm, source), pattern(&comm, source, tag));
     check::watch::may(|| Use::writes("buf", data(buf, count, &datatype)))?;
     let posted = check::posted(asked);
@@ -152,7 +151,7 @@ pub(crate) fn start_receive(
     if source == MPI_PROC_NULL {
         return Ok(null_receive());
     }
-    revoke::check(comm)?;
+    comm.check_revoked()?;
     let (from, asked) = (origin(comm, source), pattern(comm, source, tag));
     check::watch::receive((buf, count, datatype), comm, Some(asked), |data| adi().irecv(from, asked, data))
 }

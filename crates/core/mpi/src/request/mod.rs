@@ -299,7 +299,7 @@ fn aborted(status: &tern_adi::Status, peer: tern_adi::Proc) -> Outcome {
 fn interrupted(scope: Scope) -> Outcome {
     let mut raw = RawStatus::empty();
     raw.error = MPI_ERR_PROC_FAILED_PENDING;
-    let mut error = crate::fault::pending();
+    let mut error = crate::lost::pending();
     error.scope = scope;
     Outcome { status: raw, error: Some(error) }
 }

@@ -3,7 +3,7 @@
 use crate::args::{Handles, Out, RawStatus};
 use crate::constants::*;
 use crate::error::Result;
-use crate::fault;
+use crate::lost;
 use crate::mode;
 use crate::objects::Comm;
 use crate::request::{Outcome, Request, Tested, interrupted, lookup, requests, transfer_outcome};
@@ -124,7 +124,7 @@ impl Persistent {
     fn wait_for(&self, id: tern_adi::Request) -> Outcome {
         if !adi().is_done(id) {
             if let Some(Message::Receive { from, pattern, data }) = &self.message
-                && (*from != UNKNOWN || !fault::is_on())
+                && (*from != UNKNOWN || !lost::is_survived())
                 && adi().end_only_one(id)
             {
                 self.active.take();
