@@ -8,6 +8,7 @@ use crate::info_map::InfoMap;
 use crate::objects::{Info, objects};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+use tern_settings::ErrorHandler;
 
 pub use crate::info_map::{find, put};
 
@@ -70,6 +71,11 @@ fn describe(args: &[String]) -> InfoMap {
     let size = crate::runtime::installed().map_or_else(tern_pmi::told_size, |runtime| runtime.world_size);
     put_short("maxprocs", size.to_string());
     put_short(crate::memory_kinds::KINDS, crate::memory_kinds::of_world());
+    match tern_settings::INITIAL_ERRHANDLER.get() {
+        ErrorHandler::Fatal => {}
+        ErrorHandler::Abort => put_short("mpi_initial_errhandler", "mpi_errors_abort".into()),
+        ErrorHandler::Return => put_short("mpi_initial_errhandler", "mpi_errors_return".into()),
+    }
     let system = rustix::system::uname();
     put_short("host", system.nodename().to_string_lossy().into_owned());
     put_short("arch", system.machine().to_string_lossy().into_owned());

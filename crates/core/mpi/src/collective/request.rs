@@ -6,6 +6,7 @@ use crate::check::active::{Access, Held, Use};
 use crate::collective::describe::{describe, memory};
 use crate::collective::plan::Plan;
 use crate::collective::{failed, lacking, mismatched, used};
+use crate::constants::MPI_REQUEST_NULL;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::objects::Comm;
@@ -42,7 +43,10 @@ pub(crate) fn leave(comm: &Comm) {
 
 /// Starts a collective and gives the program its request.
 pub(crate) fn start(comm: &Rc<Comm>, plan: Plan, request: Out<usize>) -> Result<()> {
-    comm.check_revoked()?;
+    if let Err(error) = comm.check_revoked() {
+        request.set(MPI_REQUEST_NULL);
+        return Err(error);
+    }
     let held = if check::is_on() { check::uses::hold(memory(comm, &plan))? } else { Vec::new() };
     let agreement = agreement(comm, &plan);
     let known = plan.known();

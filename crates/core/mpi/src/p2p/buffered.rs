@@ -72,7 +72,7 @@ pub fn ibsend(
     buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
     bsend(buf, count, datatype, dest, tag, comm)?;
-    crate::p2p::give(Request::Complete, request)
+    crate::p2p::give(Ok(Request::Complete), request)
 }
 
 pub fn bsend_init(

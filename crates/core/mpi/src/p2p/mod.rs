@@ -101,9 +101,16 @@ pub(crate) fn start_send(
     )
 }
 
-/// Stores the handle of a request that was just made.
+/// Stores the handle of a request that was just made; MPI_REQUEST_NULL where that has failed, for programs that look at the request only.
 #[inline]
-pub(crate) fn give(started: Request, request: Out<usize>) -> Result<()> {
+pub(crate) fn give(started: Result<Request>, request: Out<usize>) -> Result<()> {
+    let started = match started {
+        Ok(started) => started,
+        Err(error) => {
+            request.set(MPI_REQUEST_NULL);
+            return Err(error);
+        }
+    };
     request.set(match started {
         Request::Complete if check::is_on() => check::watch::nothing().into_handle(),
         Request::Complete => complete_handle(),
@@ -115,13 +122,13 @@ pub(crate) fn give(started: Request, request: Out<usize>) -> Result<()> {
 pub fn isend(
     buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard)?, request)
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Standard), request)
 }
 
 pub fn issend(
     buf: *const u8, count: i64, datatype: Rc<Datatype>, dest: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous)?, request)
+    give(start_send(buf, count, &datatype, dest, tag, &comm, SendMode::Synchronous), request)
 }
 
 pub use isend as irsend;
@@ -171,7 +178,7 @@ pub(crate) fn null_receive() -> Request {
 pub fn irecv(
     buf: *mut u8, count: i64, datatype: Rc<Datatype>, source: i32, tag: i32, comm: Rc<Comm>, request: Out<usize>,
 ) -> Result<()> {
-    give(start_receive(buf, count, &datatype, source, tag, &comm)?, request)
+    give(start_receive(buf, count, &datatype, source, tag, &comm), request)
 }
 
 #[allow(clippy::too_many_arguments)]
