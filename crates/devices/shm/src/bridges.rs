@@ -14,7 +14,6 @@ use crate::liveness::{Liveness, Stage};
 use crate::segment::{Geometry, Segment};
 use crate::state::Shm;
 use crate::sync::Ordering;
-use crate::vigil::Vigil;
 use rustix::fd::BorrowedFd;
 use rustix::thread::futex;
 use std::cell::Cell;
@@ -123,11 +122,15 @@ impl Shm {
         self.segment.geometry.processes + self.elsewhere.get()
     }
 
-    /// Adds rings of processes of other jobs that have sent for the first time, and looks for processes of any job that are
-    /// lost; true when there were any.
+    /// Beside new senders of this job: adds rings of processes of other jobs that have sent for the first time, and looks for processes
+    /// of any job that are lost; true when there were any.
     #[cold]
     pub(crate) fn look_further(&self) -> bool {
-        let mut found = self.look_at_home() | self.look_for_lost();
+        self.look_at_home() | (self.elsewhere.get() > 0 && self.find_contacts_elsewhere())
+    }
+
+    fn find_contacts_elsewhere(&self) -> bool {
+        let mut found = self.look_for_lost();
         for link in self.links.borrow_mut().iter_mut() {
             for (at, known) in link.known.iter_mut().enumerate() {
                 // Acquire: pairs with the release in `open`.
@@ -206,7 +209,7 @@ impl Shm {
             let lost = link.liveness.iter().flat_map(|liveness| &liveness.lost);
             lost.map(|&place| link.number[place as usize]).collect()
         };
-        let home = self.vigil.iter().flat_map(Vigil::lost);
+        let home = self.vigil.iter().flat_map(|vigil| vigil.lost());
         let lost: Vec<u32> = home.chain(self.links.borrow().iter().flat_map(number)).collect();
         for peer in lost {
             if !self.told.borrow_mut().insert(peer) {

@@ -54,7 +54,6 @@ mod device;
 #[cfg(not(loom))]
 mod direct;
 #[cfg(not(loom))]
-#[cfg(not(loom))]
 mod explain;
 #[cfg(not(loom))]
 mod fork;

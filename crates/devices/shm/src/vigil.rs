@@ -132,7 +132,7 @@ impl Shm {
     /// Whether `peer`, of any job, was there and has gone without a word: by any thread. Costs a system call where somebody looks for that.
     pub(crate) fn has_gone(&self, peer: u32) -> bool {
         let misses = |vigil: &Vigil| is_missed(&vigil.seat, &self.segment, peer);
-        self.is_home(peer) && self.vigil.as_ref().is_some_and(misses)
+        self.is_home(peer) && self.vigil.as_deref().is_some_and(misses)
     }
 
     /// Takes what `peer`, which is lost, has left beside its packets: receives that it has filled, and messages that it has copied. From now on
