@@ -21,7 +21,6 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::time::Duration;
-use tern_device::Sink;
 
 /// Words that the kernel takes for one sleep.
 const MOST_WORDS: usize = 128;
@@ -197,32 +196,6 @@ impl Shm {
 }
 
 impl Shm {
-    /// Looks for processes of other jobs that have gone without a word, if it is time; true when there are any.
-    pub(crate) fn look_for_lost(&self) -> bool {
-        self.links.borrow_mut().iter_mut().fold(false, |found, link| link.look() | found)
-    }
-
-    /// Tells of the processes that are lost and were not told of, when all that they have sent was taken.
-    #[cold]
-    pub(crate) fn tell_lost<S: Sink>(&self, sink: &mut S) {
-        let number = |link: &Link| -> Vec<u32> {
-            let lost = link.liveness.iter().flat_map(|liveness| &liveness.lost);
-            lost.map(|&place| link.number[place as usize]).collect()
-        };
-        let home = self.vigil.iter().flat_map(|vigil| vigil.lost());
-        let lost: Vec<u32> = home.chain(self.links.borrow().iter().flat_map(number)).collect();
-        for peer in lost {
-            if !self.told.borrow_mut().insert(peer) {
-                continue;
-            }
-            self.take_all(peer, sink);
-            if self.is_home(peer) {
-                self.take_last(peer, sink);
-            }
-            sink.lost(peer, "it has ended, or was ended, without MPI_Finalize");
-        }
-    }
-
     /// Leaves, for all that others wait for, the segment whose first newcomer has the number `first`.
     pub fn part(&self, first: u32) {
         self.links.borrow().iter().filter(|link| link.numbers.start == first).for_each(Link::leave);

@@ -1,10 +1,10 @@
 //! Transfers with a peer that is killed at each of its steps.
 
 use super::deliver::Filled;
+use crate::losses::victim::*;
 use crate::posted_receives::{PostedReceives, SLOTS, Stage};
 use crate::share::{Side, chunk};
 use crate::state::Shm;
-use crate::vigil::victim::*;
 use rustix::fd::OwnedFd;
 use std::ops::Range;
 use tern_copy::Target;

@@ -1,8 +1,8 @@
 //! Processes that are really killed, for tests: a test starts its own program again, which does what the case says, tells that it has come so
 //! far, and waits there for its end.
 
-use super::Vigil;
 use crate::state::Shm;
+use crate::vigil::Vigil;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};

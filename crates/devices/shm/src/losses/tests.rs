@@ -16,7 +16,7 @@ fn send(shm: &Shm, to: u32, payload: &[u8]) {
 }
 
 fn start(case: &str, memory: &OwnedFd) -> Victim {
-    Victim::start("vigil::tests::victim", case, memory)
+    Victim::start("losses::tests::victim", case, memory)
 }
 
 /// A payload in the middle of which its sender stays.
@@ -113,7 +113,7 @@ fn what_comes_of_a_stream_is_whole_and_in_order() {
     for count in [1, 10, 100, 1000] {
         let memory = memory();
         let survivor = join(&memory, 0);
-        let victim = Victim::begin("vigil::tests::victim", "streams", &memory);
+        let victim = Victim::begin("losses::tests::victim", "streams", &memory);
         let mut ears = Ears::default();
         while ears.0.len() < count {
             survivor.poll(&mut ears);
