@@ -14,7 +14,6 @@ use crate::liveness::{Liveness, Stage};
 use crate::segment::{Geometry, Segment};
 use crate::state::Shm;
 use crate::sync::Ordering;
-use crate::vigil::Vigil;
 use rustix::fd::BorrowedFd;
 use rustix::thread::futex;
 use std::cell::Cell;
@@ -22,7 +21,6 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::time::Duration;
-use tern_device::Sink;
 
 /// Words that the kernel takes for one sleep.
 const MOST_WORDS: usize = 128;
@@ -123,11 +121,15 @@ impl Shm {
         self.segment.geometry.processes + self.elsewhere.get()
     }
 
-    /// Adds rings of processes of other jobs that have sent for the first time, and looks for processes of any job that are
-    /// lost; true when there were any.
+    /// Beside new senders of this job: adds rings of processes of other jobs that have sent for the first time, and looks for processes
+    /// of any job that are lost; true when there were any.
     #[cold]
     pub(crate) fn look_further(&self) -> bool {
-        let mut found = self.look_at_home() | self.look_for_lost();
+        self.look_at_home() | (self.elsewhere.get() > 0 && self.find_contacts_elsewhere())
+    }
+
+    fn find_contacts_elsewhere(&self) -> bool {
+        let mut found = self.look_for_lost();
         for link in self.links.borrow_mut().iter_mut() {
             for (at, known) in link.known.iter_mut().enumerate() {
                 // Acquire: pairs with the release in `open`.
@@ -194,32 +196,6 @@ impl Shm {
 }
 
 impl Shm {
-    /// Looks for processes of other jobs that have gone without a word, if it is time; true when there are any.
-    pub(crate) fn look_for_lost(&self) -> bool {
-        self.links.borrow_mut().iter_mut().fold(false, |found, link| link.look() | found)
-    }
-
-    /// Tells of the processes that are lost and were not told of, when all that they have sent was taken.
-    #[cold]
-    pub(crate) fn tell_lost<S: Sink>(&self, sink: &mut S) {
-        let number = |link: &Link| -> Vec<u32> {
-            let lost = link.liveness.iter().flat_map(|liveness| &liveness.lost);
-            lost.map(|&place| link.number[place as usize]).collect()
-        };
-        let home = self.vigil.iter().flat_map(Vigil::lost);
-        let lost: Vec<u32> = home.chain(self.links.borrow().iter().flat_map(number)).collect();
-        for peer in lost {
-            if !self.told.borrow_mut().insert(peer) {
-                continue;
-            }
-            self.take_all(peer, sink);
-            if self.is_home(peer) {
-                self.take_last(peer, sink);
-            }
-            sink.lost(peer, "it has ended, or was ended, without MPI_Finalize");
-        }
-    }
-
     /// Leaves, for all that others wait for, the segment whose first newcomer has the number `first`.
     pub fn part(&self, first: u32) {
         self.links.borrow().iter().filter(|link| link.numbers.start == first).for_each(Link::leave);

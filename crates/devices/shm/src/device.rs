@@ -44,7 +44,7 @@ impl Shm {
         let geometry = Geometry::new(processes, ring_data);
         let segment = Segment::map(fd, 0, geometry)?;
         // First of all: whatever peers see of this process from now on, they see that it is there too.
-        let vigil = if survives { Vigil::begin(&segment, fd, me) } else { None };
+        let vigil = if survives { Vigil::begin(&segment, fd, me).map(Box::new) } else { None };
         let division = Division::new(geometry.data);
         let abilities = Abilities {
             name: "shm",

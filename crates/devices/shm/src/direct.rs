@@ -12,6 +12,9 @@ use crate::single_copy::By;
 use crate::state::Shm;
 pub use look::News;
 
+#[cfg(test)]
+mod tests;
+
 use tern_device::{
     AfterFork, Direction, Event, Exposure, Group, Lease, Memory, Name, NotCopied, Pair, PairFacts, PeerState, Pull,
     PullTo, PushTo, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, Use,

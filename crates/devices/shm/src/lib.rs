@@ -11,6 +11,7 @@
 //!      │    └── PostedReceives  the receives that one process shows to one sender
 //!      ├─ bridges ────────── further segments, with processes of other jobs
 //!      ├─ vigil ──────────── with TERN_FT, whether the peers of the own job are still there
+//!      ├─ losses ─────────── what becomes of peers that are lost
 //!      ├─ transfers ──────── what is published, what is delivered, and what was learned of peers
 //!      └─ region ─────────── mapped memory, the kernel's copies, promotion (crate tern-region)
 //! ```
@@ -54,7 +55,6 @@ mod device;
 #[cfg(not(loom))]
 mod direct;
 #[cfg(not(loom))]
-#[cfg(not(loom))]
 mod explain;
 #[cfg(not(loom))]
 mod fork;
@@ -62,6 +62,8 @@ mod fork;
 mod link;
 #[cfg(not(loom))]
 mod liveness;
+#[cfg(not(loom))]
+mod losses;
 #[cfg(not(loom))]
 mod memcheck;
 #[cfg(not(loom))]

@@ -41,7 +41,7 @@ pub struct Shm {
     /// Processes of other jobs that this one knows.
     pub(crate) elsewhere: Cell<u32>,
     /// Whether processes of the own job are still there; `None`: the job ends when one is lost, and nobody looks.
-    pub(crate) vigil: Option<Vigil>,
+    pub(crate) vigil: Option<Box<Vigil>>,
     /// There is a vigil, or there are processes of other jobs.
     pub(crate) watches: Cell<bool>,
     /// Processes that were told to be lost.

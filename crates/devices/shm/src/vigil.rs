@@ -10,11 +10,9 @@ mod children;
 
 use crate::liveness::{LOOK, Stage, is_missed};
 use crate::segment::Segment;
-use crate::state::Shm;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
-use tern_device::Sink;
 use tern_region::space::{Error, Seat};
 
 /// The longest sleep. Together with the time between two looks it is less than the 100 ms within which a loss is told.
@@ -66,7 +64,7 @@ impl Vigil {
     }
 
     /// Whether it is time to look.
-    fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         let polls = self.polls.get();
         if polls > 0 {
             self.polls.set(polls - 1);
@@ -77,17 +75,22 @@ impl Vigil {
     }
 
     /// Looks at all peers of `me` at once; true when some are lost that were not before.
-    fn look(&self, segment: &Segment, me: u32) -> bool {
+    pub fn look(&self, segment: &Segment, me: u32) -> bool {
         self.looked.set(Instant::now());
         let mut lost = self.lost.borrow_mut();
         let before = lost.len();
         for peer in (0..segment.geometry.processes).filter(|&peer| peer != me) {
-            if !lost.contains(&peer) && is_missed(&self.seat, segment, peer) {
+            if !lost.contains(&peer) && self.misses(segment, peer) {
                 bury(segment, peer);
                 lost.push(peer);
             }
         }
         lost.len() > before
+    }
+
+    /// True when `peer`, which is not this process, was there and has gone without a word. Costs a system call. By any thread.
+    pub fn misses(&self, segment: &Segment, peer: u32) -> bool {
+        is_missed(&self.seat, segment, peer)
     }
 
     /// The processes that were found to be lost.
@@ -122,44 +125,3 @@ fn bury(segment: &Segment, peer: u32) {
     }
     status.leave_core();
 }
-
-impl Shm {
-    /// Looks for processes of this job that have gone without a word, if it is time; true when there are any.
-    pub(crate) fn look_at_home(&self) -> bool {
-        self.vigil.as_ref().is_some_and(|vigil| vigil.is_due() && vigil.look(&self.segment, self.me))
-    }
-
-    /// Whether `peer`, of any job, was there and has gone without a word: by any thread. Costs a system call where somebody looks for that.
-    pub(crate) fn has_gone(&self, peer: u32) -> bool {
-        let misses = |vigil: &Vigil| is_missed(&vigil.seat, &self.segment, peer);
-        self.is_home(peer) && self.vigil.as_ref().is_some_and(misses)
-    }
-
-    /// Takes what `peer`, which is lost, has left beside its packets: receives that it has filled, and messages that it has copied. From now on
-    /// nothing is looked for there, and the kernel is not asked for its memory.
-    #[cold]
-    pub(crate) fn take_last<S: Sink>(&self, peer: u32, sink: &mut S) {
-        self.direct.access.has_ended(peer);
-        self.finish_shares();
-        self.poll_direct(sink);
-        self.active.borrow_mut().retain(|&other| other != peer);
-        self.unread.set(self.unread.get().filter(|&other| other != peer));
-    }
-
-    /// Says how far this process is, where peers of the job look for that.
-    pub(crate) fn say_at_home(&self, stage: Stage) {
-        if self.vigil.is_some() {
-            stage.set(&self.segment, self.me);
-        }
-    }
-
-    /// Says that this process takes part again, after [`Shm::ended`]: a session after the last one.
-    pub fn returns(&self) {
-        self.say_at_home(Stage::Here);
-    }
-}
-
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-pub(crate) mod victim;

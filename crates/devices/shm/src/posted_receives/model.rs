@@ -1,6 +1,6 @@
 //! The posted receives under loom.
 
-use super::{PostedReceives, Published, Stage};
+use super::{PostedReceives, Published, SLOTS, Stage};
 use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
@@ -291,4 +291,88 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
         sender.join().unwrap();
         assert_eq!(copies.load(Ordering::Relaxed), 1);
     });
+}
+
+/// What a sender does before it ends for ever: so many steps of those by which it fills a receive. `None`: that was the last one.
+fn send_until_the_end(posted: &PostedReceives, by: By, mut steps: u32) -> Option<()> {
+    let mut step = || steps.checked_sub(1).map(|left| steps = left);
+    let (slot, word) = posted.find(&KEY, 0)?;
+    step()?;
+    if !posted.claim(slot, word) {
+        return None;
+    }
+    step()?;
+    match by {
+        By::Packets => posted.send_packets(slot, word),
+        By::Itself => {
+            // The message's length is not that of the receive.
+            posted.fill(slot, word, 5);
+        }
+        By::Chunks => {
+            let source = Memory { address: 5, ..Memory::opaque(2) };
+            // Words that say nothing before the slot's own.
+            posted.slot(slot).share(word, &source, false);
+            step()?;
+            let word = posted.share(slot, word, &source, 2, Target::Soon, false);
+            step()?;
+            while posted.slot(slot).claim(word, false, 2).is_some() {
+                step()?;
+                let last = posted.slot(slot).copied(2);
+                step()?;
+                if last {
+                    posted.slot(slot).end_sharing();
+                    step()?;
+                    posted.finish(slot);
+                }
+            }
+        }
+    }
+    None
+}
+
+/// How a sender fills a receive.
+#[derive(Clone, Copy, Debug)]
+enum By {
+    Packets,
+    Itself,
+    Chunks,
+}
+
+/// A sender may end at any of its steps. The receiver asks for its receive back, or copies chunks of it, and waits for nothing. When it knows of
+/// the end, it frees all slots and uses them again.
+#[test]
+fn a_sender_that_ends_at_any_step_keeps_nothing() {
+    for (by, most) in [(By::Packets, 2), (By::Itself, 2), (By::Chunks, 10)] {
+        (0..=most).for_each(|steps| loom::model(move || a_sender_ends(by, steps)));
+    }
+}
+
+fn a_sender_ends(by: By, steps: u32) {
+    let posted = Arc::new(PostedReceives::default());
+    let slot = posted.publish(&receive(1), 0, 0).expect("room");
+    let other = posted.clone();
+    let sender = thread::spawn(move || _ = send_until_the_end(&other, by, steps));
+    if !posted.retract(slot) {
+        let word = posted.word(slot);
+        while word.stage() == Stage::Shared && posted.slot(slot).claim(word, true, 2).is_some() {
+            if posted.slot(slot).copied(2) {
+                posted.finish(slot);
+            }
+        }
+    }
+    // The kernel gives up the lock of a process when it stores nothing any more.
+    sender.join().unwrap();
+    let word = posted.word(slot);
+    match (word.stage(), by) {
+        (Stage::Filled, By::Chunks) => {
+            assert_eq!(posted.size(slot), 2);
+            assert!(posted.slot(slot).claim(word, true, 2).is_none(), "nothing is left of it to copy");
+        }
+        (Stage::Filled, _) => assert_eq!(posted.size(slot), 5),
+        _ => {}
+    }
+    posted.in_use().for_each(|slot| posted.free(slot, posted.word(slot)));
+    assert_eq!(posted.in_use().count(), 0);
+    assert!((0..SLOTS as u32).all(|order| posted.publish(&receive(order), 1 + order, 0).is_some()));
+    assert!((0..SLOTS as u32).all(|slot| posted.retract(slot)), "nobody claims them");
 }

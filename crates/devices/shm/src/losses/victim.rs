@@ -1,8 +1,8 @@
 //! Processes that are really killed, for tests: a test starts its own program again, which does what the case says, tells that it has come so
 //! far, and waits there for its end.
 
-use super::Vigil;
 use crate::state::Shm;
+use crate::vigil::Vigil;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -57,7 +57,7 @@ pub fn join(memory: &OwnedFd, me: u32) -> Shm {
 /// Hears all that there is to hear now, with a look at all peers.
 pub fn hear(survivor: &Shm, ears: &mut Ears) {
     for _ in 0..5 {
-        survivor.vigil.as_ref().inspect(|vigil| Vigil::make_due(vigil));
+        survivor.vigil.as_deref().inspect(|vigil| Vigil::make_due(vigil));
         survivor.poll_into(ears);
     }
 }
@@ -77,22 +77,37 @@ pub struct Victim {
 }
 
 impl Victim {
-    /// Starts the program again for its ignored test `test`, which calls [`role`], and waits until that has come to the place of this case.
+    /// [`Victim::begin`], and waits until it has come to the place of this case.
     pub fn start(test: &str, case: &str, memory: &OwnedFd) -> Victim {
+        let mut victim = Victim::begin(test, case, memory);
+        victim.wait();
+        victim
+    }
+
+    /// Starts the program again for its ignored test `test`, which calls [`role`].
+    pub fn begin(test: &str, case: &str, memory: &OwnedFd) -> Victim {
         let child = Command::new(std::env::current_exe().expect("this program"))
             .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
             .env(CASE, format!("{case} {}", memory.as_raw_fd()))
             .stdout(Stdio::piped())
             .spawn();
-        let mut victim = Victim { child: child.expect("a process"), said: Vec::new() };
-        let lines = BufReader::new(victim.child.stdout.take().expect("piped")).lines();
+        Victim { child: child.expect("a process"), said: Vec::new() }
+    }
+
+    /// Waits until it has come to its place.
+    pub fn wait(&mut self) {
+        let lines = BufReader::new(self.child.stdout.take().expect("piped")).lines();
         for line in lines.map(|line| line.expect("a line")) {
             if line == THERE {
-                return victim;
+                return;
             }
-            victim.said.push(line);
+            self.said.push(line);
         }
-        panic!("{case}: the victim has ended by itself: {:?}", victim.said);
+        panic!("the victim has ended by itself: {:?}", self.said);
+    }
+
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("it is ours").is_some()
     }
 
     /// The number that the victim has told behind these words.

@@ -16,7 +16,7 @@ fn send(shm: &Shm, to: u32, payload: &[u8]) {
 }
 
 fn start(case: &str, memory: &OwnedFd) -> Victim {
-    Victim::start("vigil::tests::victim", case, memory)
+    Victim::start("losses::tests::victim", case, memory)
 }
 
 /// A payload in the middle of which its sender stays.
@@ -43,6 +43,7 @@ fn victim() {
             send(&shm, 0, b"one");
             send(&shm, 0, &[2; 5000]);
             send(&shm, 0, b"three");
+            shm.wait_here();
         }
         "in a cell" | "in a block" => {
             send(&shm, 0, b"whole");
@@ -50,6 +51,10 @@ fn victim() {
             let mut rest = Unfinished(if case == "in a cell" { 60 } else { 5000 });
             shm.copy_and_send(0, &[0; 4], Payload::Gather(&mut rest));
         }
+        "streams" => (0..u32::MAX).for_each(|number| {
+            let payload = numbered(number);
+            while shm.copy_and_send(0, &[0; 4], Payload::Bytes(&payload)).is_none() {}
+        }),
         "asleep" => _ = shm.prepare_sleep(),
         "properly" => shm.ended(),
         "again" => {
@@ -71,7 +76,8 @@ fn all_messages_come_before_the_loss_which_is_told_once() {
     // It has not ended yet.
     let packets = [&b"one"[..], &[2; 5000], b"three"].map(|payload| Heard::Packet(VICTIM, payload.to_vec())).to_vec();
     assert_eq!(all_heard(&all[1]), []);
-    assert_eq!(all[0].awake(), 3);
+    let core = || all[0].segment.status(VICTIM).core();
+    assert!(all[0].awake() == 3 && core().is_some());
     victim.kill();
     assert!(!all[0].peer_is(VICTIM, PeerState::Alive) && all[0].peer_is(2, PeerState::Alive));
     assert_eq!(all_heard(&all[0]), [packets, vec![Heard::Lost(VICTIM)]].concat());
@@ -80,7 +86,7 @@ fn all_messages_come_before_the_loss_which_is_told_once() {
     // The survivors go on.
     send(&all[0], 2, b"after");
     assert_eq!(all_heard(&all[1]), [Heard::Packet(0, b"after".to_vec())]);
-    assert_eq!(all[0].awake(), 2, "the lost one needs no core");
+    assert!(all[0].awake() == 2 && core().is_none(), "the lost one needs no core");
 }
 
 #[test]
@@ -91,6 +97,32 @@ fn a_packet_that_was_not_finished_never_comes() {
         start(case, &memory).kill();
         let packets = [&b"whole"[..], &[7; 5000]].map(|payload| Heard::Packet(VICTIM, payload.to_vec()));
         assert_eq!(all_heard(&survivor), [&packets[..], &[Heard::Lost(VICTIM)]].concat(), "{case}");
+    }
+}
+
+/// The payload of a packet of the stream: its number, and as many bytes more as follow from that.
+fn numbered(number: u32) -> Vec<u8> {
+    let mut payload = number.to_le_bytes().to_vec();
+    payload.resize(4 + number as usize * 37 % 9000, number as u8);
+    payload
+}
+
+/// A peer that is killed wherever it is in a stream of packets.
+#[test]
+fn what_comes_of_a_stream_is_whole_and_in_order() {
+    for count in [1, 10, 100, 1000] {
+        let memory = memory();
+        let survivor = join(&memory, 0);
+        let victim = Victim::begin("losses::tests::victim", "streams", &memory);
+        let mut ears = Ears::default();
+        while ears.0.len() < count {
+            survivor.poll(&mut ears);
+        }
+        victim.kill();
+        hear(&survivor, &mut ears);
+        assert_eq!(ears.0.pop(), Some(Heard::Lost(VICTIM)));
+        let came = (0..).zip(ears.0).find(|(number, heard)| *heard != Heard::Packet(VICTIM, numbered(*number)));
+        assert_eq!(came, None, "after {count} packets");
     }
 }
 
@@ -210,15 +242,16 @@ fn memory_of_a_lost_process_can_be_read_where_it_is_shared_and_is_gone_where_not
     unsafe { tern_device::unmap(before, LEN) };
 }
 
-/// Leaves a child of fork that starts no program of its own, and outlives this process.
-fn leave_a_child() {
-    // SAFETY: the child calls nothing but `pause`.
-    match unsafe { libc::fork() } {
-        0 => loop {
-            // SAFETY: it takes no arguments.
-            unsafe { libc::pause() };
-        },
-        child => say(&format!("its child is {child}")),
+/// Has a child of fork that starts no program of its own, and outlives this process. The child tells when it is there.
+fn leave_a_child() -> ! {
+    // SAFETY: the other thread of this program waits for this one, so that it is not in the midst of anything that the child needs.
+    if unsafe { libc::fork() } == 0 {
+        say(&format!("its child is {}", std::process::id()));
+        stay();
+    }
+    loop {
+        // SAFETY: it takes no arguments.
+        unsafe { libc::pause() };
     }
 }
 
