@@ -218,9 +218,14 @@ fn names_of_a_lost_rank_are_taken_back() {
 
 #[test]
 fn a_picture_shows_who_is_lost() {
-    let run = with_ft(&[], "init await-over report finalize,init kill", 1);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.err.contains("\n  rank 1: has ended"), "{run:?}");
+    let marks = Marks::new();
+    let acts = "init await-lost report await-told finalize,init kill";
+    let running = job(&marks.0, &["--with-ft"], &[], acts).start();
+    for (mark, line) in [("lost", "; the job goes on without it"), ("told", "\n  rank 1: has ended")] {
+        until(line, || marks.said().contains(line).then_some(()));
+        std::fs::write(marks.0.join(mark), "").unwrap();
+    }
+    assert_eq!(running.end().code, Some(0));
 }
 
 #[test]
