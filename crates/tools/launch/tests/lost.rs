@@ -155,8 +155,6 @@ fn a_job_goes_on_without_the_ranks_that_it_loses() {
 fn the_exit_code_is_that_of_those_who_came_to_the_end() {
     let run = with_ft(&[], "init await-over finalize exit-3,init await-over finalize,init kill", 1);
     assert_eq!(run.code, Some(3), "{run:?}");
-    // It has all the time that it takes.
-    assert!(!run.err.contains("TERN_LINGER"), "{run:?}");
     // Where nobody has come to the end, it is that of the first one lost, and the last one leaves nobody.
     let run = with_ft(&[], "init exit-6,init await-over kill", 1);
     assert_eq!(run.code, Some(6), "{run:?}");
@@ -216,16 +214,29 @@ fn names_of_a_lost_rank_are_taken_back() {
     assert_eq!(run.code, Some(0), "{run:?}");
 }
 
-#[test]
-fn a_picture_shows_who_is_lost() {
+/// Runs a job that goes on; makes each mark when mpiexec has said the words with it.
+fn step_by_step(acts: &str, steps: &[(&str, &str)]) -> Run {
     let marks = Marks::new();
-    let acts = "init await-lost report await-told finalize,init kill";
-    let running = job(&marks.0, &["--with-ft"], &[], acts).start();
-    for (mark, line) in [("lost", "; the job goes on without it"), ("told", "\n  rank 1: has ended")] {
-        until(line, || marks.said().contains(line).then_some(()));
+    let running =
+        job(&marks.0, &["--with-ft"], &[], acts).with(|command| _ = command.env("TERN_LINGER", "1ms")).start();
+    for (mark, words) in steps {
+        until(words, || marks.said().contains(words).then_some(()));
         std::fs::write(marks.0.join(mark), "").unwrap();
     }
-    assert_eq!(running.end().code, Some(0));
+    Run { err: marks.said(), ..running.end() }
+}
+
+#[test]
+fn a_picture_shows_who_is_lost() {
+    let steps = [("lost", "; the job goes on without it"), ("told", "\n  rank 1: has ended")];
+    assert_eq!(step_by_step("init await-lost report await-told finalize,init kill", &steps).code, Some(0));
+}
+
+#[test]
+fn who_fails_after_finalize_leaves_the_others_their_time() {
+    let steps = [("failed", "exited with code 3 after MPI_Finalize; the others go on\n"), ("lost", "without it\n")];
+    let acts = "init finalize exit-3,init await-lost finalize,init await-failed kill";
+    assert_eq!(step_by_step(acts, &steps).code, Some(3));
 }
 
 #[test]
