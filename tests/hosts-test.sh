@@ -28,6 +28,8 @@ int main(int argc, char **argv)
 {
     int rank, size, sum = 0;
     const char *act = argc > 1 ? argv[1] : "";
+    // The others go on.
+    int on = argc > 2;
     rank = atoi(getenv("TERN_RANK"));
     if (!strcmp(act, "leave") && rank == 2) return 0;
     MPI_Init(&argc, &argv);
@@ -39,8 +41,12 @@ int main(int argc, char **argv)
     }
     if (!strcmp(act, "abort") && rank == size - 1) MPI_Abort(MPI_COMM_WORLD, 9);
     if (!strcmp(act, "kill") && rank == 2) raise(SIGKILL);
-    if (!strcmp(act, "agent") && rank == 2) kill(getppid(), SIGKILL);
-    if (!strcmp(act, "wait") || !strcmp(act, "kill") || !strcmp(act, "abort") || !strcmp(act, "agent")) sleep(60);
+    if (!strcmp(act, "agent") && rank == 2) kill(getppid(), SIGKILL), pause();
+    if (!strcmp(act, "cut") && rank == 2) system("ip link set eth0 down"), sleep(60);
+    if (on) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        if (!MPI_Barrier(MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 3);
+    } else if (!strcmp(act, "wait") || !strcmp(act, "kill") || !strcmp(act, "abort") || !strcmp(act, "agent")) sleep(60);
     if (!strcmp(act, "env")) printf("%s %s in %s\n", getenv("TERN_RANK"), getenv("GREETING"), getcwd(malloc(999), 999));
     if (rank == 0) printf("%d ranks, sum %d\n", size, sum);
     MPI_Finalize();
@@ -81,6 +87,13 @@ check "an exit code" 7 "rank 1 .* exited with code 7 after MPI_Finalize" on --ho
 check "MPI_Abort" 9 "rank 2 (process [0-9]* on ${name}c, .*MPI_Abort" on --hosts "$hosts" -n 3 "$work/act" abort
 check "a rank is killed" 137 "rank 2 (process [0-9]* on ${name}c, .*killed by signal 9" on --hosts "$hosts" -n 3 "$work/act" kill
 check "an agent is killed" 1 "host ${name}c is lost" on --hosts "$hosts" -n 3 "$work/act" agent
+check "a rank is killed, and the others go on" 0 "rank 2 (process [0-9]* on ${name}c, .* by signal 9 .*; the job goes on without it$" \
+    on --with-ft --hosts "$hosts" -n 3 "$work/act" kill on
+check "an agent is killed, and the others go on" 0 "host ${name}c is lost: .*; the job goes on without rank 2$" \
+    on --with-ft --hosts "$hosts" -n 3 "$work/act" agent on
+check "a host is cut off, and the others go on" 0 "host ${name}c is lost: .*; the job goes on without rank 2$" \
+    env TERN_PEER_TIMEOUT=2s timeout 100 "$prefix/bin/mpiexec" --remote-shell "$work/shell" --with-ft --hosts "$hosts" -n 3 "$work/act" cut on
+ip -n "${name}c" link set eth0 up
 check "a rank ends before MPI_Init" 1 "rank 2 .* ended without calling MPI_Init, which rank [01]" on --hosts "$hosts" -n 3 "$work/act" leave
 check "a time limit" 124 "has not ended after 3 s" on --timeout 3 --hosts "$hosts" -n 3 "$work/act" wait
 check "a host that is not there" 1 "agent on host ${name}x did not start" on --hosts "${name}a,${name}x" -n 2 "$work/act"

@@ -147,6 +147,26 @@ choose() {
     esac
 }
 
+# A job that goes on when a rank is killed, under a launcher that lets it.
+lose() {
+    going=("${launch[@]}")
+    case $1 in
+    prterun) launch=("${launch[0]}" --rtos recoverable "${launch[@]:1}") ;;
+    # As srun --kill-on-bad-exit=0 --wait=0.
+    pmi* | pmix*) launch=(env SLURM_KILL_BAD_EXIT=0 SLURM_WAIT=0 "${launch[@]}") ;;
+    # Hydra ends the others by itself, with -disable-auto-cleanup too.
+    *) launch=() ;;
+    esac
+    if [ ${#launch[@]} -gt 0 ]; then
+        export TERN_FT=on
+        check "a rank is killed, and the others go on" "$(code 0)" '^rank 3 goes on$' 4 "$work/job" lose
+        grep -q 'tern: rank 1 .* ended without calling MPI_Finalize; the job goes on without it$' "$work/log" ||
+            fail "the loss is not told"
+        unset TERN_FT
+    fi
+    launch=("${going[@]}")
+}
+
 # The code that the launcher gives, where that is the rank's.
 code() { if [ $exact = yes ]; then echo "$1"; else echo nonzero; fi; }
 
@@ -170,6 +190,7 @@ for name; do
     check "a rank is killed" nonzero 'ended without calling MPI_Finalize' 4 "$work/job" kill
     check "a rank exits too early" nonzero 'ended without calling MPI_Finalize' 4 "$work/job" exit
     check "an exit code after MPI_Finalize" 3 '' 4 "$work/job" code
+    lose "$name"
     killed "a rank is killed from outside" kill_rank
     killed "the keeper is killed" kill_keeper
     killed "the keeper's guard is killed" kill_guard

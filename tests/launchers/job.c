@@ -4,6 +4,7 @@
 //   kill    rank 1 is killed
 //   exit    rank 1 exits with code 5 without MPI_Finalize
 //   code    all exit with code 3, after MPI_Finalize
+//   lose    rank 1 is killed, and the others go on without MPI
 //   wait    rank 0 computes for ever, and the others wait for it
 // A file named by the second argument gets the number of each process.
 #include <mpi.h>
@@ -40,6 +41,16 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 7);
     if (rank == 1 && !strcmp(act, "kill"))
         raise(SIGKILL);
+    if (!strcmp(act, "lose")) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 1)
+            raise(SIGKILL);
+        // Keepers end those that are not to go on.
+        sleep(2);
+        printf("rank %d goes on\n", rank);
+        fflush(stdout);
+        _exit(0);
+    }
     if (rank == 1 && !strcmp(act, "exit"))
         _exit(5);
     while (rank == 0 && !strcmp(act, "wait"))

@@ -62,8 +62,9 @@ Options of the job:
   --gdb                 gdb for each rank, here: lines that are typed go to all, or to those of the last line z RANKS (z 0,2-3;
                         z: to all again); Ctrl-C stops the ranks. Lines of output have [rank] in front
   -print-all-exitcodes  say how each rank ends
-  --with-ft [ulfm|off]  the job goes on without ranks and hosts that it loses, and MPI calls that need them fail (setting
-                        TERN_FT); also -disable-auto-cleanup, --enable-recovery, --continuous; --disable-recovery: off
+  --with-ft             the job goes on without ranks and hosts that it loses, and MPI calls that need them fail (setting
+                        TERN_FT); ulfm or off may follow. -disable-auto-cleanup, --enable-recovery, --continuous: the
+                        same; --disable-recovery: off
   --timeout SECONDS     end the job after this time, with exit code 124 (also from MPIEXEC_TIMEOUT)
   --usize N             MPI_UNIVERSE_SIZE, for programs that start others: by default (or system) the number of
                         cores or ranks, whichever is more; infinite: not set

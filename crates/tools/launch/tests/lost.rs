@@ -10,6 +10,7 @@ use std::time::Duration;
 use common::{Job, Run, send, until};
 use tern_pmi::control::{Control, Message};
 use tern_pmi::report::Report;
+use tern_pmi::{Order, Orders};
 
 /// Not a test by itself: a rank.
 #[test]
@@ -47,6 +48,10 @@ fn rank() {
             }
             ("mark", name) => std::fs::write(scratch().join(name), "").unwrap(),
             ("await", name) => until(name, || scratch().join(name).exists().then_some(())),
+            ("spawn", children) => {
+                let (count, orders) = orders(children);
+                assert_eq!(control().spawn(&orders, None).unwrap(), (count as i32, String::new()));
+            }
             ("hang", "") => std::thread::sleep(Duration::from_secs(1000)),
             other => panic!("{other:?}"),
         }
@@ -57,6 +62,18 @@ fn rank() {
 /// A name that no other job of this machine has.
 fn service() -> String {
     scratch().to_string_lossy().into_owned()
+}
+
+/// Children that do these things, with `+` between them and `/` between children; how many they are.
+fn orders(children: &str) -> (u32, Orders) {
+    let mut command = vec![std::env::current_exe().unwrap().into_os_string()];
+    command.extend(RANK.map(Into::into));
+    let count = children.split('/').count() as u32;
+    let order = Order { count, command, wdir: None, path: None, host: None, arch: None };
+    let mut env: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "TERN_TEST_ACTS").collect();
+    env.push(("TERN_TEST_ACTS".into(), children.replace('+', " ").replace('/', ",").into()));
+    let port = Some("nobody connects".into());
+    (count, Orders { job_id: tern_pmi::new_job_id(), commands: vec![order], env, directory: "/".into(), port })
 }
 
 fn publish(control: &Control, port: &str) -> i32 {
@@ -138,8 +155,6 @@ fn a_job_goes_on_without_the_ranks_that_it_loses() {
 fn the_exit_code_is_that_of_those_who_came_to_the_end() {
     let run = with_ft(&[], "init await-over finalize exit-3,init await-over finalize,init kill", 1);
     assert_eq!(run.code, Some(3), "{run:?}");
-    // It has all the time that it takes.
-    assert!(!run.err.contains("TERN_LINGER"), "{run:?}");
     // Where nobody has come to the end, it is that of the first one lost, and the last one leaves nobody.
     let run = with_ft(&[], "init exit-6,init await-over kill", 1);
     assert_eq!(run.code, Some(6), "{run:?}");
@@ -199,11 +214,29 @@ fn names_of_a_lost_rank_are_taken_back() {
     assert_eq!(run.code, Some(0), "{run:?}");
 }
 
+/// Runs a job that goes on; makes each mark when mpiexec has said the words with it.
+fn step_by_step(acts: &str, steps: &[(&str, &str)]) -> Run {
+    let marks = Marks::new();
+    let running =
+        job(&marks.0, &["--with-ft"], &[], acts).with(|command| _ = command.env("TERN_LINGER", "1ms")).start();
+    for (mark, words) in steps {
+        until(words, || marks.said().contains(words).then_some(()));
+        std::fs::write(marks.0.join(mark), "").unwrap();
+    }
+    Run { err: marks.said(), ..running.end() }
+}
+
 #[test]
 fn a_picture_shows_who_is_lost() {
-    let run = with_ft(&[], "init await-over report finalize,init kill", 1);
-    assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.err.contains("\n  rank 1: has ended"), "{run:?}");
+    let steps = [("lost", "; the job goes on without it"), ("told", "\n  rank 1: has ended")];
+    assert_eq!(step_by_step("init await-lost report await-told finalize,init kill", &steps).code, Some(0));
+}
+
+#[test]
+fn who_fails_after_finalize_leaves_the_others_their_time() {
+    let steps = [("failed", "exited with code 3 after MPI_Finalize; the others go on\n"), ("lost", "without it\n")];
+    let acts = "init finalize exit-3,init await-lost finalize,init await-failed kill";
+    assert_eq!(step_by_step(acts, &steps).code, Some(3));
 }
 
 #[test]
@@ -247,4 +280,19 @@ fn a_job_goes_on_without_a_host() {
     // Names go with it.
     let run = with_ft(&HOSTS, &NAMES.replace("kill", "orphan"), 1);
     assert_eq!(run.code, Some(0), "{run:?}");
+}
+
+#[test]
+fn a_job_goes_on_without_a_rank_that_was_spawned() {
+    let run = with_ft(&[], "init spawn-init+kill/init+await-over+finalize await-over finalize", 1);
+    assert_eq!((run.code, run.err.lines().count()), (Some(0), 1), "{run:?}");
+    assert!(run.err.contains("rank 0 of spawn 1 (process "), "{run:?}");
+    // Those that have spawned it wait for its MPI_Init.
+    let run = with_ft(&[], "init spawn-exit-0/init+hang hang", 1);
+    assert_eq!((run.code, run.err.contains("goes on")), (Some(1), false), "{run:?}");
+    // One child on each host.
+    let children = "spawn-init+meet+await-over+finalize/init+meet+orphan";
+    let run = with_ft(&HOSTS, &format!("init meet {children} await-over finalize,init meet hang"), 1);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert!(run.err.contains("; the job goes on without rank 1 and rank 1 of spawn 1"), "{run:?}");
 }

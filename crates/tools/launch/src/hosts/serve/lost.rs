@@ -69,3 +69,6 @@ impl Server<'_> {
         gone.into_iter().for_each(|name| self.tell_all(&Down::Unpublished(name.service)));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tern_pmi::{Nodes, Order, Orders, addresses};
+
+use super::super::{Agent, Event, Server, Share};
+use crate::options::Options;
+use crate::uplink::{About, Down, Line, Up, pair};
+
+/// Two hosts with a rank each, which have told where they are.
+struct Two {
+    server: Server<'static>,
+    /// Our ends of the connections, and those of the agents.
+    lines: [(Arc<Line>, Line); 2],
+}
+
+impl Two {
+    fn new(goes_on: bool) -> Two {
+        let options: &Options = Box::leak(Box::new(Options { goes_on, ..Options::default() }));
+        let names = ["a", "b"];
+        let mut server = Server {
+            options,
+            job_id: 1,
+            slots: vec![None; 2],
+            further: Vec::new(),
+            names: Vec::new(),
+            shares: names.map(|name| Share { name: name.into(), ranks: 1 }).into(),
+            nodes: Nodes::even(2, 2),
+            agents: names.map(|name| Agent::expected(name.into())).into(),
+            code: None,
+            losses: Default::default(),
+            kill_at: None,
+            deadline: None,
+            relays: Default::default(),
+            stall: None,
+            awaited: false,
+            starting: None,
+            debugger: None,
+        };
+        let line = || {
+            let (here, there) = pair();
+            (Arc::new(here), there)
+        };
+        let lines = [line(), line()];
+        for (number, (line, _)) in lines.iter().enumerate() {
+            server.take(Event::Joined(number, line.clone()));
+            server.take(Event::Begun(number, line.clone()));
+        }
+        let mut two = Two { server, lines };
+        (0..2).for_each(|number| two.tells(number, place(0)));
+        two
+    }
+
+    fn tells(&mut self, number: usize, told: Up) {
+        self.server.take(Event::Told(number, told));
+    }
+
+    fn loses(&mut self, number: usize) {
+        self.server.take(Event::Lost(number, self.lines[number].0.clone()));
+    }
+
+    /// What an agent was told, but for its part and for tables of addresses.
+    fn heard(&self, number: usize) -> Vec<Down> {
+        let next = || Down::receive_of(&self.lines[number].1, Duration::from_millis(50));
+        std::iter::from_fn(next).filter(|told| !matches!(told, Down::Begin(_) | Down::Addresses(..))).collect()
+    }
+}
+
+/// The place of the one rank of an agent in that world.
+fn place(world: u32) -> Up {
+    Up::Addresses(world, addresses::encode([&b"here"[..]].into_iter()))
+}
+
+/// The rank of the first host asks for a process on each.
+fn spawn() -> Up {
+    let order = Order { count: 2, command: vec!["p".into()], wdir: None, path: None, host: None, arch: None };
+    let port = Some("port".into());
+    Up::Spawn {
+        rank: 0,
+        orders: Orders { job_id: 2, commands: vec![order], env: vec![], directory: "/".into(), port }.encode(),
+    }
+}
+
+#[test]
+fn without_the_wish_a_lost_host_ends_the_job() {
+    let mut two = Two::new(false);
+    two.loses(1);
+    assert!(two.server.is_ending());
+    assert_eq!(two.heard(0), [Down::End]);
+}
+
+#[test]
+fn the_others_are_told_to_leave_when_they_have_no_ranks() {
+    let mut two = Two::new(true);
+    two.tells(0, Up::Idle(0));
+    assert_eq!(two.heard(0), []);
+    two.loses(1);
+    assert_eq!(two.heard(0), [Down::Leave]);
+    assert_eq!(two.server.losses.code(None), 1);
+    assert!(!two.server.is_ending());
+}
+
+#[test]
+fn a_host_whose_ranks_have_ended_takes_none_with_it() {
+    let mut two = Two::new(true);
+    two.tells(1, Up::Idle(0));
+    two.loses(1);
+    assert_eq!((two.server.losses.code(None), two.server.is_ending()), (0, false));
+}
+
+#[test]
+fn names_of_a_lost_host_are_taken_back() {
+    let mut two = Two::new(true);
+    let about = |what| Up::Name { rank: 0, what, service: "s".into(), port: "p".into() };
+    two.tells(1, about(About::Publish));
+    two.tells(0, about(About::LookUp));
+    two.loses(1);
+    two.tells(0, about(About::LookUp));
+    let answer = |value, text: &str| Down::Answer(0, value, text.into());
+    assert_eq!(two.heard(0), [answer(0, "p"), Down::Unpublished("s".into()), answer(-1, "")]);
+}
+
+#[test]
+fn a_spawn_fails_with_a_host_that_is_to_take_part() {
+    let mut two = Two::new(true);
+    two.tells(0, spawn());
+    assert!(matches!(two.heard(0)[..], [Down::Spawn(_)]));
+    two.tells(0, Up::Started { world: 1, failed: None });
+    two.loses(1);
+    assert_eq!(two.heard(0), [Down::Recall(1), Down::Answer(0, -1, "host b is lost".into())]);
+    // The next one goes where it can.
+    two.tells(0, spawn());
+    assert!(matches!(two.heard(0)[..], [Down::Spawn(_)]));
+    assert!(!two.server.is_ending());
+}
+
+#[test]
+fn spawned_ranks_that_wait_for_each_other_in_init_end_the_job() {
+    for met in [false, true] {
+        let mut two = Two::new(true);
+        two.tells(0, spawn());
+        (0..2).for_each(|number| two.tells(number, Up::Started { world: 1, failed: None }));
+        two.tells(0, place(1));
+        if met {
+            two.tells(1, place(1));
+        }
+        assert_eq!(two.server.ranks_on(1), "rank 1 and rank 1 of spawn 1");
+        two.loses(1);
+        assert_eq!(two.server.is_ending(), !met);
+    }
+}
