@@ -23,6 +23,14 @@ pub fn class() -> i32 {
     if is_survived() { MPI_ERR_PROC_FAILED } else { MPI_ERR_PROC_ABORTED }
 }
 
+/// The error of a call on a revoked communicator. No member is told of it as of a call that was refused: all learn that it is revoked.
+#[cold]
+fn revoked() -> Box<Error> {
+    let text = "a member has revoked the communicator, which carries no more messages";
+    let error = Error::new(MPI_ERR_REVOKED, text).advise("make another one by MPIX_Comm_shrink");
+    Box::new(Error { begun: true, ..*error })
+}
+
 /// The error of a call that would wait for a receive which a lost process might have answered; the receive goes on.
 #[cold]
 pub fn pending() -> Box<Error> {
@@ -35,8 +43,7 @@ pub fn pending() -> Box<Error> {
 #[cold]
 pub fn error(peer: Proc) -> Box<Error> {
     if peer == REVOKED {
-        return Error::new(MPI_ERR_REVOKED, "a member has revoked the communicator, which carries no more messages")
-            .advise("make another one by MPIX_Comm_shrink");
+        return revoked();
     }
     error_for(peer, "another process of the operation has lost it")
 }
