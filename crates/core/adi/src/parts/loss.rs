@@ -32,6 +32,11 @@ impl Loss {
         self.ended.push(context);
     }
 
+    /// Whether nothing is received in `context` any more.
+    pub fn has_ended(&self, context: u32) -> bool {
+        self.ended.contains(&context)
+    }
+
     /// Whether `peer` is lost.
     #[inline]
     pub fn has(&self, peer: Proc) -> bool {
@@ -88,7 +93,7 @@ impl Loss {
     /// The lost process without which a receive in `context` may never get a message: `from`, or for a wildcard any
     /// that takes part; [`REVOKED`] where the context has ended. Else one that a call in `context` is to fail for.
     pub fn hits(&self, from: Proc, context: u32) -> Option<Proc> {
-        if self.ended.contains(&context) {
+        if self.has_ended(context) {
             return Some(REVOKED);
         }
         let untold = || self.untold_in(context);

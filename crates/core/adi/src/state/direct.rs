@@ -5,7 +5,7 @@ use super::facts::{Planned, Receiving, key};
 use crate::matching::{EntryId, Hindrance};
 use crate::parts::stream::Bulk;
 use crate::transfer::{Published, Side};
-use crate::{Data, Pattern, Proc, Sent, Status, Tuple};
+use crate::{Data, Pattern, Proc, REVOKED, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Memory, News, Outgoing, Recall, RecallReason};
@@ -227,9 +227,14 @@ impl State {
     /// The receive `request`, which was to be cancelled, is its own again.
     pub(super) fn recalled(&mut self, request: u32) {
         let Side::Receive { place, .. } = self.requests.get(request).side else { unreachable!("a send was published") };
+        let place = place.expect("what is published is posted");
+        let ended = self.loss.has_ended(self.matching.posted_pattern(place).context);
         self.end_publication(request);
-        self.matching.withdraw(place.expect("what is published is posted"));
-        self.cancelled(request);
+        self.matching.withdraw(place);
+        match ended {
+            true => self.fail(request, REVOKED),
+            false => self.cancelled(request),
+        }
     }
 
     /// The receive was withdrawn, and is no longer published.

@@ -5,6 +5,7 @@ use super::State;
 use crate::parts::stream::Outgoing;
 use crate::transfer::{EXPECTED, Side};
 use crate::{Proc, REVOKED, UNKNOWN};
+use tern_mcm::Recall;
 
 impl State {
     /// Whether a receive with a wildcard is posted that one of the lost might have been meant to answer. It stays posted.
@@ -43,7 +44,11 @@ impl State {
                 None if request == EXPECTED => self.matching.expected_context(),
                 None => None,
             };
-            if !transfer.done && own == Some(context) {
+            if transfer.done || own != Some(context) {
+                continue;
+            }
+            // One that its sender has claimed completes with the message. Where that is not known yet, it ends once the device knows.
+            if place.is_none() || self.recall(request) == Recall::Won {
                 self.withdraw(request);
                 self.fail(request, REVOKED);
             }
