@@ -5,11 +5,13 @@ use crate::state::Shm;
 use rustix::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 use tern_device::{
-    AfterFork, Channel, Direction, Gather, Lease, Memory, Name, NotCopied, PairFacts, Payload, PeerState, Pull, PullTo,
-    Run, SharedMemory, SingleCopy,
+    AfterFork, Channel, Direction, Exposure, Gather, Lease, Memory, Name, NotCopied, PairFacts, Payload, PeerState,
+    Pull, PullTo, Run, SharedMemory, SingleCopy,
 };
 
 const LEN: usize = 64 << 10;
+/// Bytes of each segment of a region.
+const SEGMENT: u64 = 5000;
 
 fn send(shm: &Shm, to: u32, payload: &[u8]) {
     assert_eq!(shm.copy_and_send(to, &[0; 4], Payload::Bytes(payload)), Some(payload.len()));
@@ -191,14 +193,17 @@ fn a_job_that_does_not_survive_is_told_nothing() {
     assert_eq!(all_heard(&looks(true)), [Heard::Lost(VICTIM)]);
 }
 
-/// Memory of its own, private and shared, whose addresses the victim tells.
+/// Memory of its own, private and shared, whose addresses the victim tells, with the cookie of a region of two segments in the shared one.
 fn own_memory(shm: &Shm) {
     let private = Vec::leak(vec![3u8; LEN]);
     let shared = shm.allocate(LEN, AfterFork::Shared).expect("memory");
     // SAFETY: it was allocated just now.
     unsafe { shared.write_bytes(4, LEN) };
     let place = shm.place(shared, LEN).expect("it is shared");
-    let words = [private.as_ptr() as u64, shared as u64, place];
+    let memory = Memory { place, ..Memory::dense(shared, LEN) };
+    let segments = [0, LEN / 2].map(|at| Run { address: (shared as usize + at) as u64, len: SEGMENT });
+    let region = shm.expose(&memory, Exposure::Segments(0, &segments)).expect("room for a region");
+    let words = [private.as_ptr() as u64, shared as u64, place, region.key];
     send(shm, 0, &words.map(u64::to_le_bytes).concat());
 }
 
@@ -233,6 +238,11 @@ fn memory_of_a_lost_process_can_be_read_where_it_is_shared_and_is_gone_where_not
     assert!(!survivor.pair(VICTIM).kernel);
     let target = Memory::dense(own.as_ptr(), LEN);
     assert_eq!(survivor.pull(VICTIM, &private, PullTo::ByKernel(&target)), Pull::No);
+    // Its table of regions can be read too.
+    let region = Memory { key: word(3), len: 2 * SEGMENT, ..shared };
+    let runs = [Run { address: own.as_mut_ptr() as u64, len: region.len }];
+    assert_eq!(survivor.pull(VICTIM, &region, PullTo::Runs(&runs)), Pull::Done);
+    assert!(own[..region.len as usize].iter().all(|&byte| byte == 4));
     let after = survivor.map(&shared, Lease::Brief).expect("a mapping");
     for view in [before, after] {
         // SAFETY: both are mapped for so many bytes, and nobody stores there.
