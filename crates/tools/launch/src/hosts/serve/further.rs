@@ -137,8 +137,11 @@ impl Server<'_> {
         let mut rooms = Vec::new();
         for host in hosts {
             let is = |&agent: &usize| same_host(self.agents[agent].name(), &host.name);
-            let found = (0..self.agents.len()).find(is).filter(|&agent| there(agent));
-            let agent = found.ok_or_else(|| {
+            let found = (0..self.agents.len()).find(is);
+            if found.is_some_and(|agent| self.agents[agent].lost) {
+                return Err(format!("host {} is lost", host.name));
+            }
+            let agent = found.filter(|&agent| there(agent)).ok_or_else(|| {
                 let all: Vec<&str> = self.agents.iter().map(|agent| agent.name()).collect();
                 format!("host {} is not one of this job, which has {}", host.name, all.join(", "))
             })?;

@@ -71,9 +71,10 @@ fn place(world: u32) -> Up {
     Up::Addresses(world, addresses::encode([&b"here"[..]].into_iter()))
 }
 
-/// The rank of the first host asks for a process on each.
-fn spawn() -> Up {
-    let order = Order { count: 2, command: vec!["p".into()], wdir: None, path: None, host: None, arch: None };
+/// The rank of the first host asks for a process on each, or for two on that host.
+fn spawn(host: Option<&str>) -> Up {
+    let host = host.map(Into::into);
+    let order = Order { count: 2, command: vec!["p".into()], wdir: None, path: None, host, arch: None };
     let port = Some("port".into());
     Up::Spawn {
         rank: 0,
@@ -123,13 +124,15 @@ fn names_of_a_lost_host_are_taken_back() {
 #[test]
 fn a_spawn_fails_with_a_host_that_is_to_take_part() {
     let mut two = Two::new(true);
-    two.tells(0, spawn());
+    two.tells(0, spawn(None));
     assert!(matches!(two.heard(0)[..], [Down::Spawn(_)]));
     two.tells(0, Up::Started { world: 1, failed: None });
     two.loses(1);
     assert_eq!(two.heard(0), [Down::Recall(1), Down::Answer(0, -1, "host b is lost".into())]);
     // The next one goes where it can.
-    two.tells(0, spawn());
+    two.tells(0, spawn(Some("b")));
+    assert_eq!(two.heard(0), [Down::Answer(0, -1, "host b is lost".into())]);
+    two.tells(0, spawn(None));
     assert!(matches!(two.heard(0)[..], [Down::Spawn(_)]));
     assert!(!two.server.is_ending());
 }
@@ -138,7 +141,7 @@ fn a_spawn_fails_with_a_host_that_is_to_take_part() {
 fn spawned_ranks_that_wait_for_each_other_in_init_end_the_job() {
     for met in [false, true] {
         let mut two = Two::new(true);
-        two.tells(0, spawn());
+        two.tells(0, spawn(None));
         (0..2).for_each(|number| two.tells(number, Up::Started { world: 1, failed: None }));
         two.tells(0, place(1));
         if met {
