@@ -20,6 +20,7 @@
 //! | 7 | launcher | ask: report what you wait for | | |
 //! | 8 | process | observed: it can be asked | | address of its [`crate::report::Activity`], hexadecimal |
 //! | 9 | process | stalled, or the answer to ask | | the [`crate::report::Report`] |
+//! | 22 | launcher | lost: a rank has ended without a word, and the job goes on | rank | |
 //!
 //! Requests, each of which has an answer:
 //!
@@ -49,6 +50,7 @@ mod socket;
 pub use message::{MAX_MESSAGE, Message, PROC_ABORTED};
 pub use socket::{Attached, Received, ask_for_sender, receive, send, send_with};
 
+use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
@@ -56,7 +58,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::{Error, Ticket, addresses};
-use message::ASK;
+use message::{ASK, LOST};
 
 /// How long a process waits for the launcher's answer to join.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -80,6 +82,14 @@ pub fn node_address(job_id: u64, node: u32) -> SocketAddrUnix {
 #[derive(Debug)]
 pub struct Control {
     socket: OwnedFd,
+    /// Ranks that the launcher has said are lost while this process waited for an answer.
+    lost: RefCell<Vec<u32>>,
+}
+
+impl Control {
+    fn new(socket: OwnedFd) -> Control {
+        Control { socket, lost: RefCell::default() }
+    }
 }
 
 impl Control {
@@ -87,7 +97,7 @@ impl Control {
     pub(crate) fn claim(socket: OwnedFd, ticket: &Ticket) -> Result<Control, Error> {
         let reach = |errno| Error::Launcher { pid: ticket.launcher, errno };
         match receive(&socket, false).map_err(reach)? {
-            Received::Message(Message::Welcome { rank }, _) if rank == ticket.rank => Ok(Control { socket }),
+            Received::Message(Message::Welcome { rank }, _) if rank == ticket.rank => Ok(Control::new(socket)),
             Received::Nothing => Err(Error::Taken { rank: ticket.rank, by: None }),
             Received::Closed => Err(reach(Errno::CONNRESET)),
             _ => Err(reach(Errno::PROTO)),
@@ -115,7 +125,7 @@ impl Control {
         sockopt::set_socket_timeout(&socket, timeout, None).map_err(reach)?;
         match answer {
             Received::Message(Message::Welcome { .. }, Attached { fds, .. }) if !fds.is_empty() => {
-                Ok((Control { socket }, fds))
+                Ok((Control::new(socket), fds))
             }
             Received::Message(Message::Refused { by }, _) => {
                 Err(Error::Taken { rank: ticket.rank, by: (by != 0).then_some(by) })
@@ -127,7 +137,7 @@ impl Control {
 
     /// A line to a launcher that this process has started itself.
     pub(crate) fn to(socket: OwnedFd) -> Control {
-        Control { socket }
+        Control::new(socket)
     }
 
     /// Sends a request and waits for its answer: value and text.
@@ -150,6 +160,7 @@ impl Control {
                     return Ok((value, text, fds));
                 }
                 Received::Closed => return Err(Errno::CONNRESET),
+                Received::Message(Message::Lost { rank }, _) => self.lost.borrow_mut().push(rank),
                 // Only where a time limit is set.
                 Received::Nothing => return Err(Errno::TIMEDOUT),
                 _ => {}
@@ -204,11 +215,25 @@ impl Control {
     /// Whether the launcher has just asked what this process waits for. Other messages stay where
     /// they are.
     pub fn is_asked(&self) -> bool {
-        let mut kind = [0u8; 4];
+        self.has_next(ASK) && matches!(receive(&self.socket, false), Ok(Received::Message(Message::Ask, _)))
+    }
+
+    /// Whether the next message is of that kind. It stays where it is.
+    fn has_next(&self, kind: u32) -> bool {
+        let mut next = [0u8; 4];
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
-        let asked =
-            matches!(rustix::net::recv(&self.socket, &mut kind, flags), Ok((4, _))) && u32::from_le_bytes(kind) == ASK;
-        asked && matches!(receive(&self.socket, false), Ok(Received::Message(Message::Ask, _)))
+        matches!(rustix::net::recv(&self.socket, &mut next, flags), Ok((4, _))) && u32::from_le_bytes(next) == kind
+    }
+
+    /// The ranks of this process's world that the launcher has said are lost since this was last asked. Other messages stay where they are.
+    pub fn lost(&self) -> Vec<u32> {
+        let mut lost = self.lost.take();
+        while self.has_next(LOST)
+            && let Ok(Received::Message(Message::Lost { rank }, _)) = receive(&self.socket, false)
+        {
+            lost.push(rank);
+        }
+        lost
     }
 
     /// As [`Control::abort`], to the keeper of this node. Waits until the user has been told, but not for long: the

@@ -77,7 +77,7 @@ pub struct Adi {
     /// Looks at everything that have found nothing.
     idle: Cell<u32>,
     /// Called at some of them.
-    on_idle: Cell<Option<fn()>>,
+    on_idle: RefCell<Vec<fn()>>,
     /// Work that only calls do that wait.
     helpers: RefCell<Vec<Hook>>,
     has_helpers: Cell<bool>,
@@ -103,7 +103,7 @@ impl Adi {
             hooks,
             has_hooks: Cell::new(false),
             idle: Cell::new(0),
-            on_idle: Cell::new(None),
+            on_idle: RefCell::default(),
             helpers,
             has_helpers: Cell::new(false),
             awaits_send: Cell::new(false),

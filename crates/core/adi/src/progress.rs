@@ -101,9 +101,8 @@ impl Adi {
         if let Some(direct) = self.mcm.direct() {
             direct.hears_of(Event::Idle { quiet: self.state.borrow().requests.is_quiet(0) });
         }
-        if let Some(call) = self.on_idle.get() {
-            call();
-        }
+        // None of them comes back here.
+        self.on_idle.borrow().iter().for_each(|call| call());
     }
 
     /// Progress for a call that looks whether something has come, and returns if not.
@@ -192,7 +191,7 @@ impl Adi {
     /// From now on `call` comes now and then while looks find nothing, whether a call waits or only looks. It comes while no borrow of
     /// `Adi` is held.
     pub fn on_idle(&self, call: fn()) {
-        self.on_idle.set(Some(call));
+        self.on_idle.borrow_mut().push(call);
     }
 
     /// Tells the observer that the caller has waited for `idle`, by other means than [`Adi::wait_until`].

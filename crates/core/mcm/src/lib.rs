@@ -242,6 +242,11 @@ impl Mcm {
         self.multi().inspect(|multi| multi.ended());
     }
 
+    /// See [`Shm::returns`].
+    pub fn returns(&self) {
+        self.multi().inspect(|multi| multi.shm().returns());
+    }
+
     /// See [`Shm::awaited`].
     pub fn awaited(&self) -> Vec<u32> {
         self.multi().map(MultiDevice::awaited).unwrap_or_default()

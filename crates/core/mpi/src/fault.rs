@@ -11,11 +11,13 @@
 //! | [`consensus`] | agreement of processes that may die, as a state machine |
 //! | [`agreement`] | its messages, for the agreements of communicators |
 //! | [`shrink`] | what the living do together |
+//! | [`launcher`] | losses that the launcher tells of |
 //! | [`notice`] | what processes tell each other, as bytes |
 
 pub mod agreement;
 pub mod consensus;
 pub mod failed;
+pub mod launcher;
 pub mod notice;
 pub mod revoke;
 pub mod shrink;
@@ -52,6 +54,7 @@ pub fn prepare(adi: &Adi) {
     on_handed_out(revoke::made);
     if is_survived() {
         adi.survive();
+        adi.on_idle(launcher::look);
     }
 }
 

@@ -70,6 +70,7 @@ pub fn acquire(level: i32) -> Result<()> {
         crate::process::parent::meet()?;
     } else if STATE.get().users.get() == 0 {
         runtime().hello();
+        adi().mcm().returns();
     }
     let state = STATE.get();
     state.users.set(state.users.get() + 1);

@@ -426,6 +426,7 @@ impl Job<'_> {
             | Message::Refused { .. }
             | Message::Join { .. }
             | Message::Answer { .. }
+            | Message::Lost { .. }
             | Message::Ask => {}
         }
     }

@@ -9,6 +9,9 @@ pub const PROC_ABORTED: i32 = 58;
 /// The kind of [`Message::Ask`].
 pub(super) const ASK: u32 = 7;
 
+/// The kind of [`Message::Lost`].
+pub(super) const LOST: u32 = 22;
+
 /// One message; see the table of the [module above](super).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
@@ -75,6 +78,11 @@ pub enum Message {
     },
     /// Asks a rank to report what it waits for.
     Ask,
+    /// A rank of the same world has ended without a word, and the job goes on.
+    Lost {
+        /// The rank.
+        rank: u32,
+    },
     /// The rank can be asked, and shows what it does.
     Observed {
         /// Where, in its memory.
@@ -106,6 +114,7 @@ impl Message {
             Message::Lookup { service } => (20, 0, service.clone()),
             Message::Unpublish { service, port } => (19, 0, format!("{port}\n{service}")),
             Message::Address => (21, 0, String::new()),
+            Message::Lost { rank } => (LOST, *rank as i32, String::new()),
         };
         let mut bytes = Vec::with_capacity(8 + text.len());
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -146,6 +155,7 @@ impl Message {
             }
             20 => Message::Lookup { service: text.into_owned() },
             21 => Message::Address,
+            LOST => Message::Lost { rank: value as u32 },
             _ => return None,
         })
     }
@@ -173,6 +183,7 @@ mod tests {
             Message::Abort { code: -5, text: "über".into() },
             Message::Ask,
             Message::Address,
+            Message::Lost { rank: 9 },
             Message::Observed { address: u64::MAX },
             Message::Stalled { text: "in 5 MPI_Recv -".into() },
         ] {

@@ -293,7 +293,7 @@ impl Server<'_> {
                 self.tell_addresses();
             }
             Up::Failed(code, text) => self.fail(code, &text),
-            Up::Lost(code, text) => self.rank_lost(code, &text),
+            Up::Lost { world, rank, code, text } => self.rank_lost(world, rank, code, &text),
             Up::Finalized => _ = self.losses.finalized(),
             Up::Bindings(lines) => self.bindings(number, lines),
             Up::Processes(processes) => self.processes(number, processes),

@@ -1,7 +1,8 @@
-//! Ranks that are lost while the job goes on (`--with-ft`). The others hear of it by their devices, not from here.
+//! Ranks that are lost while the job goes on (`--with-ft`). The others hear of it by their devices, or from here where no device looks.
 
 use super::Job;
 use crate::rank::State;
+use tern_pmi::control::{self, Message};
 
 impl Job<'_> {
     /// Whether the job can go on without a rank: between MPI_Init, which waits for the places of all where there are several nodes, and
@@ -22,12 +23,23 @@ impl Job<'_> {
             return;
         }
         self.withdraw(rank);
+        let (world, number) = (self.ranks[rank].world, self.ranks[rank].number);
+        self.tell_lost_ranks(world, &[number]);
         if let Some(uplink) = &self.uplink {
-            return uplink.lost(code, text);
+            return uplink.lost(world as u32, number, code, text);
         }
         self.losses.lost(code);
         let others = self.ranks.iter().any(|rank| rank.alive && rank.state != State::Lost);
         self.say(&format!("{text}{}", if others { "; the job goes on without it" } else { "" }));
+    }
+
+    /// Tells the ranks of a world which others of it are lost.
+    pub(super) fn tell_lost_ranks(&self, world: usize, lost: &[u32]) {
+        let living = self.ranks.iter().filter(|rank| rank.alive && rank.world == world && rank.state != State::Lost);
+        for control in living.filter_map(|rank| rank.control.as_ref()) {
+            // One that cannot be told is about to end.
+            lost.iter().for_each(|&rank| _ = control::send(control, &Message::Lost { rank }));
+        }
     }
 
     /// The process that initialised MPI for a rank has ended, though this process is not told how, as its parent is.

@@ -72,8 +72,8 @@ impl Uplink {
     }
 
     /// A rank here is lost, and the job goes on: the code that it would have given the job, and what to tell the user.
-    pub fn lost(&self, code: i32, text: &str) {
-        self.tell(&Up::Lost(code, text.to_owned()));
+    pub fn lost(&self, world: u32, rank: u32, code: i32, text: &str) {
+        self.tell(&Up::Lost { world, rank, code, text: text.to_owned() });
     }
 
     /// The first rank here has ended MPI.

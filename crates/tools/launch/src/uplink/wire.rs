@@ -34,6 +34,8 @@ pub enum Down {
     End,
     /// Pass this signal on to the ranks.
     Signal(i32),
+    /// Ranks of a world are lost, and the job goes on: those here are to know.
+    Lost(u32, Vec<u32>),
     /// Tell what the ranks wait for.
     Ask,
     /// A debugger has seen all ranks, which go on from MPI_Init.
@@ -66,8 +68,8 @@ pub enum Up {
     Idle(u32),
     /// The job must end: exit code, and what to tell the user.
     Failed(i32, String),
-    /// A rank is lost, and the job goes on: the code that it would have given the job, and what to tell the user.
-    Lost(i32, String),
+    /// A rank of a world is lost, and the job goes on: the code that it would have given the job, and what to tell the user.
+    Lost { world: u32, rank: u32, code: i32, text: String },
     /// The first of its ranks has ended MPI: told where ranks may be lost.
     Finalized,
     /// A rank that has initialised MPI, and one that has ended and will never do so; empty for none.
@@ -105,6 +107,10 @@ impl Down {
             Down::Leave => out.number(9),
             Down::Release => out.number(11),
             Down::Unpublished(service) => out.number(10).bytes(service.as_bytes()),
+            Down::Lost(world, ranks) => {
+                out.number(12).number((*world).into());
+                ranks.iter().fold(&mut out, |out, rank| out.number((*rank).into()))
+            }
         };
         out.0
     }
@@ -123,6 +129,14 @@ impl Down {
             9 => Down::Leave,
             10 => Down::Unpublished(text(input.bytes()?)),
             11 => Down::Release,
+            12 => {
+                let world = input.number()?.try_into().ok()?;
+                let mut ranks = Vec::new();
+                while !input.0.is_empty() {
+                    ranks.push(input.number()?.try_into().ok()?);
+                }
+                Down::Lost(world, ranks)
+            }
             _ => return None,
         })
     }
@@ -164,7 +178,12 @@ impl Up {
             Up::Failed(code, text) => out.number(3).number(*code as u64).bytes(text.as_bytes()),
             Up::Standing { waits, gone } => out.number(4).bytes(waits.as_bytes()).bytes(gone.as_bytes()),
             Up::Done(code) => out.number(5).number(*code as u64),
-            Up::Lost(code, text) => out.number(14).number(*code as u64).bytes(text.as_bytes()),
+            Up::Lost { world, rank, code, text } => out
+                .number(14)
+                .number((*world).into())
+                .number((*rank).into())
+                .number(*code as u64)
+                .bytes(text.as_bytes()),
             Up::Finalized => out.number(15),
             Up::Waits { first, ranks } => {
                 out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks)
@@ -202,7 +221,12 @@ impl Up {
             3 => Up::Failed(input.number()? as i32, text(input.bytes()?)),
             4 => Up::Standing { waits: text(input.bytes()?), gone: text(input.bytes()?) },
             5 => Up::Done(input.number()? as i32),
-            14 => Up::Lost(input.number()? as i32, text(input.bytes()?)),
+            14 => Up::Lost {
+                world: input.number()?.try_into().ok()?,
+                rank: input.number()?.try_into().ok()?,
+                code: input.number()? as i32,
+                text: text(input.bytes()?),
+            },
             15 => Up::Finalized,
             6 => {
                 let first = input.number()?.checked_sub(1).map(|rank| rank as u32);
@@ -265,6 +289,7 @@ mod tests {
             Down::Answer(1, -2, "no".into()),
             Down::Leave,
             Down::Release,
+            Down::Lost(1, vec![3, 9]),
             Down::Unpublished("s".into()),
         ] {
             assert_eq!(Down::decode(&message.encode()), Some(message));
@@ -275,7 +300,7 @@ mod tests {
             Up::Failed(-5, "über".into()),
             Up::Standing { waits: "rank 1".into(), gone: String::new() },
             Up::Done(124),
-            Up::Lost(137, "rank 1".into()),
+            Up::Lost { world: 2, rank: 1, code: 137, text: "rank 1".into() },
             Up::Finalized,
             Up::Spawn { rank: 3, orders: vec![1] },
             Up::Started { world: 2, failed: None },

@@ -5,9 +5,10 @@ use crate::picture::{Told, ranges};
 use crate::say::say;
 
 impl Server<'_> {
-    /// An agent has lost a rank, which would have given the job that exit code.
-    pub(super) fn rank_lost(&mut self, code: i32, text: &str) {
+    /// An agent has lost a rank of a world, which would have given the job that exit code.
+    pub(super) fn rank_lost(&mut self, world: u32, rank: u32, code: i32, text: &str) {
         self.losses.lost(code);
+        self.tell_all(&Down::Lost(world, vec![rank]));
         if !self.is_ending() {
             say(&format!("{text}; the job goes on without it"));
         }
@@ -40,6 +41,11 @@ impl Server<'_> {
         if let Some(gathering) = &mut self.stall {
             gathering.tell(number, vec![Told::Ended; self.shares[number].ranks as usize]);
         }
+        for (world, ranks) in (0..).zip(self.started_on(number)) {
+            if !ranks.is_empty() {
+                self.tell_all(&Down::Lost(world, ranks));
+            }
+        }
         self.withdraw_names(number);
         for world in 1..=self.further.len() as u32 {
             self.start_lost(world, number, &format!("host {name} is lost"));
@@ -47,13 +53,18 @@ impl Server<'_> {
         self.leave_if_idle();
     }
 
-    /// The ranks that were started on a host, in words.
-    fn ranks_on(&self, number: usize) -> String {
+    /// The ranks that were started on a host, by world.
+    fn started_on(&self, number: usize) -> Vec<Vec<u32>> {
         let late = self.is_late(number);
         let own = if late { Vec::new() } else { self.nodes.members(number as u32) };
-        let spawned =
-            (1..).zip(&self.further).map(|(world, further)| (format!(" of spawn {world}"), further.members(number)));
-        let groups = std::iter::once((String::new(), own)).chain(spawned).filter(|(_, ranks)| !ranks.is_empty());
+        std::iter::once(own).chain(self.further.iter().map(|further| further.members(number))).collect()
+    }
+
+    /// The same in words.
+    fn ranks_on(&self, number: usize) -> String {
+        let of = |world: u32| if world == 0 { String::new() } else { format!(" of spawn {world}") };
+        let groups = (0..).zip(self.started_on(number)).filter(|(_, ranks)| !ranks.is_empty());
+        let groups = groups.map(|(world, ranks)| (of(world), ranks));
         let named = |(of, ranks): (String, Vec<u32>)| {
             let word = if ranks.len() == 1 { "rank" } else { "ranks" };
             format!("{word} {}{of}", ranges(&ranks))

@@ -1,0 +1,44 @@
+//! Losses that the launcher tells of.
+//!
+//! The devices see most of them sooner: on a node by the locks of processes, elsewhere by connections. No device sees the end of a process of
+//! another node that this one has no connection to. What the launcher says counts after a while, in which a device takes what the lost
+//! process had sent, and tells of the loss itself.
+
+use crate::guarded::Guarded;
+use crate::runtime::{adi, runtime};
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+use tern_adi::Proc;
+
+/// How often the launcher is asked by a process that waits.
+const OFTEN: Duration = Duration::from_millis(20);
+
+/// How long a device has to tell of a loss itself.
+const GRACE: Duration = Duration::from_millis(200);
+
+struct State {
+    looked: Cell<Option<Instant>>,
+    /// Those whose loss no device has told of, and since when that is known.
+    told: RefCell<Vec<(Proc, Instant)>>,
+}
+
+static STATE: Guarded<State> = Guarded::new(State { looked: Cell::new(None), told: RefCell::new(Vec::new()) });
+
+/// Looks whether the launcher has said something. Comes while nothing moves.
+pub fn look() {
+    let (state, now) = (STATE.get(), Instant::now());
+    if state.looked.get().is_some_and(|last| now - last < OFTEN) {
+        return;
+    }
+    state.looked.set(Some(now));
+    let Some(control) = runtime().control() else { return };
+    let mut told = state.told.borrow_mut();
+    told.extend(control.lost().into_iter().filter(|rank| *rank < runtime().world_size).map(|rank| (rank, now)));
+    told.retain(|(proc, since)| {
+        let waits = now - *since < GRACE;
+        if !waits && *proc != runtime().me {
+            adi().declare_lost(*proc, "the launcher has seen its process end without MPI_Finalize");
+        }
+        waits
+    });
+}
