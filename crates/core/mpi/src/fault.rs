@@ -40,6 +40,9 @@ fn name(comm: &Comm) -> Name {
     Name { id: comm.id.number(), epoch: comm.id.epoch() }
 }
 
+/// All members of MPI_COMM_WORLD have come to MPI_Finalize, and this process has no session.
+static LEFT: Guarded<Cell<bool>> = Guarded::new(Cell::new(false));
+
 /// How many lost processes the agreements have been told of.
 static TOLD: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));
 
@@ -69,6 +72,10 @@ fn attend() -> Background {
             None => agreement::damaged(from, "its bytes are none"),
         }
     }
+    if LEFT.get().get() {
+        // Answers to agreements are all that anybody may still need.
+        return if moved { Background::Moved } else { Background::Idle };
+    }
     let lost = adi().lost();
     let fresh = &lost[TOLD.get().replace(lost.len())..];
     if !fresh.is_empty() {
@@ -89,6 +96,7 @@ fn look() {
 }
 
 /// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.
-pub fn leave(world: &Rc<Comm>) {
+pub fn leave(world: &Rc<Comm>, is_last: bool) {
     shrink::meet(world);
+    LEFT.get().set(is_last);
 }

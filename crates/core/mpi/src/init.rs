@@ -231,7 +231,7 @@ pub fn finalize() -> Result<()> {
 /// All processes have come, and all that this one has sent is with them.
 fn quiesce(world: &Rc<Comm>) {
     if crate::lost::is_survived() {
-        crate::fault::leave(world);
+        crate::fault::leave(world, is_last());
     }
     let counted = stats::wanted();
     if stats::meet(world, counted.is_some())

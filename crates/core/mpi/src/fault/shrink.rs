@@ -111,8 +111,10 @@ async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
 /// How long MPI_Finalize waits for a decision after a process was lost meanwhile: one that has its own may have ended, and answers no more.
 const LEFT: Duration = Duration::from_secs(5);
 
-/// Returns when all living members have come. Nobody who comes has an agreement left that needs this process.
+/// Returns when all living members have come. Nobody who comes has an agreement left that needs this process. What this process has to send
+/// goes before, while nobody can have left: a connection to one that has would never be made.
 pub fn meet(comm: &Rc<Comm>) {
+    adi().wait_until(&mut || adi().is_flushed());
     let mut call = Call::new(comm);
     let task = task::start(async move {
         call.agree(Vec::new(), Join::Nothing).await;
