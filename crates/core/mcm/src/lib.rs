@@ -396,8 +396,8 @@ impl Mcm {
     }
 
     /// See [`Channel::settle`].
-    pub fn settle(&self) {
-        self.device().settle();
+    pub fn settle(&self, all: bool) {
+        self.device().settle(all);
     }
 
     /// See [`Channel::tell_bound`].

@@ -427,9 +427,9 @@ impl Channel for MultiDevice {
         self.shm.sleep(token, if watched { timeout } else { timeout.min(NAP) });
     }
 
-    fn settle(&self) {
-        self.network.settle();
-        self.far.all().iter().for_each(|far| far.device().settle());
+    fn settle(&self, all: bool) {
+        self.network.settle(all);
+        self.far.all().iter().for_each(|far| far.device().settle(all));
     }
 
     fn reach(&self, peer: u32) {

@@ -248,7 +248,8 @@ fn quiesce(world: &Rc<Comm>) {
 
 /// All that this process has sent has left it. What could not, and to whom, is told.
 pub fn settle() {
-    adi().mcm().settle();
+    // Where the job goes on without some, all the others have come by now, and may have ended.
+    adi().mcm().settle(!crate::lost::is_survived());
     adi().progress();
 }
 

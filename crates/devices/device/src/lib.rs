@@ -370,8 +370,9 @@ pub trait Channel {
     }
 
     /// Waits until everything that was sent has left this process for good: it may exit after this. It waits a few seconds at most for
-    /// a peer that is there, and for others as long as it takes to find out. What did not leave is told at the next poll.
-    fn settle(&self) {}
+    /// a peer that is there, and for others as long as it takes to find out. What did not leave is told at the next poll. `all`: also
+    /// what was sent to peers to which there is no connection yet; else those have ended, and what goes there is given up.
+    fn settle(&self, _all: bool) {}
 
     /// Finds out whether `peer` can be reached, for one who has waited for it long: what it has sent may be kept by a firewall that lets
     /// packets out. A peer that cannot be reached is lost.

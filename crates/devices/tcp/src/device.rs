@@ -407,13 +407,13 @@ impl Channel for Tcp {
         Some(self.ready.as_fd())
     }
 
-    fn settle(&self) {
+    fn settle(&self, all: bool) {
         let until = Instant::now() + SETTLE;
         loop {
             self.hear();
             // A call comes to an end by itself, and so does a peer's silence.
             let is_silent = |open: &Rc<Connection>| is_asked(&open.outlet.socket);
-            let is_unsure = self.shared.has_promised() || self.standing().iter().any(is_silent);
+            let is_unsure = all && self.shared.has_promised() || self.standing().iter().any(is_silent);
             if !is_unsure && (self.has_settled() || Instant::now() >= until) {
                 return;
             }
@@ -454,7 +454,7 @@ impl Drop for Tcp {
             let scratch = &mut Vec::new();
             let _ = connection.send(Kind::Farewell, &[0; 4], Payload::Bytes(&[]), 0, scratch);
         }
-        self.settle();
+        self.settle(true);
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
             thread.join();

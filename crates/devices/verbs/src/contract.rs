@@ -91,7 +91,7 @@ impl Channel for Verbs {
         Some(self.channels.sleep.as_fd())
     }
 
-    fn settle(&self) {
+    fn settle(&self, _all: bool) {
         self.channels.settle_all();
         if self.channels.fabric.ways.is_some() {
             self.settled.set(true);

@@ -115,6 +115,7 @@ const LEFT: Duration = Duration::from_secs(5);
 /// goes before, while nobody can have left: a connection to one that has would never be made.
 pub fn meet(comm: &Rc<Comm>) {
     adi().wait_until(&mut || adi().is_flushed());
+    adi().mcm().settle(true);
     let mut call = Call::new(comm);
     let task = task::start(async move {
         call.agree(Vec::new(), Join::Nothing).await;

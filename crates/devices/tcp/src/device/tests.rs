@@ -73,7 +73,7 @@ fn who_settles_after_the_way_was_cut_comes_to_an_end() {
         // A reset by the other side's kernel does not come either.
         deafen(&first, 1);
         send(&first);
-        first.settle();
+        first.settle(true);
         let mut heard = Heard::default();
         first.poll(&mut heard);
         let _ = tell.send((heard.undeliverable, heard.lost));
