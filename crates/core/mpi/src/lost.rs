@@ -51,6 +51,10 @@ pub fn error(peer: Proc) -> Box<Error> {
 /// The same; `why` says how that was seen where no device has told of it.
 #[cold]
 pub fn error_for(peer: Proc, why: &str) -> Box<Error> {
+    if is_survived() {
+        // Whoever gets an error finds the process among those that have failed.
+        adi().declare_lost(peer, why);
+    }
     let why = adi().why_lost(peer).unwrap_or_else(|| why.into());
     Error::new(class(), sentence(peer, &why))
 }

@@ -112,10 +112,9 @@ async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
 const LEFT: Duration = Duration::from_secs(5);
 
 /// Returns when all living members have come. Nobody who comes has an agreement left that needs this process. What this process has to send
-/// goes before, while nobody can have left: a connection to one that has would never be made.
+/// goes before, while nobody can have left. A member comes when it has received what it wants.
 pub fn meet(comm: &Rc<Comm>) {
     adi().wait_until(&mut || adi().is_flushed());
-    adi().mcm().settle(true);
     let mut call = Call::new(comm);
     let task = task::start(async move {
         call.agree(Vec::new(), Join::Nothing).await;
