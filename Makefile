@@ -65,6 +65,7 @@ test:
 # can run, and mpi4py's suite, on its published wheel too.
 check-deep: local
 	scripts/check-deep.sh $(LOCAL) $(or $(DEEP),600)
+	tests/ft-test.sh $(LOCAL) 500
 	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)
 	tests/kmod-checked.sh
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3

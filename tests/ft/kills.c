@@ -1,0 +1,83 @@
+// Ranks die at times that follow from a seed, in the midst of messages, collectives and agreements. The survivors agree, shrink, and go on, until
+// the rounds are over or one is left; their last sum is right.
+// mpiexec --with-ft; arguments: the seed, and how many ranks die at most.
+#include <mpi.h>
+#include <mpi-ext.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHECK(what) do { if (!(what)) { printf("rank %d, line %d, round %d: %s\n", rank, __LINE__, round, #what); fflush(stdout); MPI_Abort(MPI_COMM_WORLD, 1); } } while (0)
+enum { ROUNDS = 40, STEPS = 6, LONG = 200000 };
+
+static int rank, round;
+static unsigned long long seed;
+static char *out, *in;
+
+static unsigned random_number(void)
+{
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return seed >> 33;
+}
+
+static int class_of(int code)
+{
+    int class;
+    MPI_Error_class(code, &class);
+    return class;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm comm, next;
+    int size, first, number, kills = argc > 2 ? atoi(argv[2]) : 1;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &first);
+    rank = first;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    seed = 88172645463325252ULL ^ (argc > 1 ? atoll(argv[1]) : 1) * 2654435761ULL;
+    // All know who dies when, and rank 0 of the first communicator never does.
+    int *dies = malloc(size * sizeof *dies), all = size;
+    for (int i = 0; i < all; i++) dies[i] = -1;
+    for (int i = 0; i < kills && all > 1; i++) dies[1 + random_number() % (all - 1)] = random_number() % (ROUNDS * STEPS);
+    out = calloc(1, LONG), in = calloc(1, LONG);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (round = 0; round < ROUNDS; round++) {
+        int code = MPI_SUCCESS, flag, value = 1, sum = 0;
+        MPI_Comm_size(comm, &size);
+        MPI_Comm_rank(comm, &number);
+        int right = (number + 1) % size, left = (number + size - 1) % size;
+#define STEP(at, call) do { if (dies[first] == round * STEPS + at) raise(SIGKILL); if (code == MPI_SUCCESS) code = (call); } while (0)
+        STEP(0, MPI_Sendrecv(&value, 1, MPI_INT, right, 1, &sum, 1, MPI_INT, left, 1, comm, MPI_STATUS_IGNORE));
+        STEP(1, MPI_Sendrecv(out, LONG, MPI_BYTE, right, 2, in, LONG, MPI_BYTE, left, 2, comm, MPI_STATUS_IGNORE));
+        STEP(2, MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm));
+        CHECK(code != MPI_SUCCESS || sum == size);
+        STEP(3, MPI_Bcast(in, LONG, MPI_BYTE, 0, comm));
+        if (code != MPI_SUCCESS) {
+            int class = class_of(code);
+            CHECK(class == MPIX_ERR_PROC_FAILED || class == MPIX_ERR_REVOKED);
+            MPIX_Comm_revoke(comm);
+        }
+        if (dies[first] == round * STEPS + 4) raise(SIGKILL);
+        flag = code == MPI_SUCCESS;
+        code = MPIX_Comm_agree(comm, &flag);
+        CHECK(code == MPI_SUCCESS || class_of(code) == MPIX_ERR_PROC_FAILED);
+        if (dies[first] == round * STEPS + 5) raise(SIGKILL);
+        if (!flag || code != MPI_SUCCESS) {
+            CHECK(MPIX_Comm_shrink(comm, &next) == MPI_SUCCESS);
+            MPI_Comm_free(&comm);
+            comm = next;
+        }
+    }
+    // Nobody dies any more: the last communicator may have lost some since it was made.
+    MPIX_Comm_shrink(comm, &next);
+    int one = 1, sum = 0, expected = 0;
+    for (int i = 0; i < all; i++) expected += dies[i] < 0;
+    CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, next) == MPI_SUCCESS && sum == expected);
+    MPI_Comm_free(&next);
+    MPI_Comm_free(&comm);
+    MPI_Finalize();
+    if (first == 0) printf("%d of %d have survived\n", expected, all);
+    return 0;
+}

@@ -1,0 +1,95 @@
+// The pattern of programs that replace what they have lost: shrink, spawn, merge, split with the old ranks. The same program is the lost rank's
+// successor, and goes on where the others are.
+// mpiexec --with-ft, 3 ranks or more; rank 1 is lost in the third step.
+#include <mpi.h>
+#include <mpi-ext.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STEPS = 6, LOST = 1, AT = 2 };
+
+// Makes `world` whole again: the living call it with what is left of it, successors with MPI_COMM_NULL.
+static MPI_Comm repair(MPI_Comm world, char *program)
+{
+    MPI_Comm living, spawned, merged, whole;
+    int rank, size, left, old = -1;
+    if (world == MPI_COMM_NULL) {
+        MPI_Comm_get_parent(&spawned);
+        MPI_Intercomm_merge(spawned, 1, &merged);
+        MPI_Recv(&old, 1, MPI_INT, 0, 1, merged, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Group before, after, lost;
+        MPIX_Comm_shrink(world, &living);
+        MPI_Comm_size(world, &size);
+        MPI_Comm_rank(world, &old);
+        MPI_Comm_size(living, &left);
+        MPI_Comm_spawn(program, MPI_ARGV_NULL, size - left, MPI_INFO_NULL, 0, living, &spawned, MPI_ERRCODES_IGNORE);
+        MPI_Intercomm_merge(spawned, 0, &merged);
+        MPI_Comm_rank(merged, &rank);
+        MPI_Comm_group(world, &before);
+        MPI_Comm_group(living, &after);
+        MPI_Group_difference(before, after, &lost);
+        for (int i = 0; i < size - left && rank == 0; i++) {
+            int place;
+            MPI_Group_translate_ranks(lost, 1, &i, before, &place);
+            MPI_Send(&place, 1, MPI_INT, left + i, 1, merged);
+        }
+        MPI_Group_free(&before);
+        MPI_Group_free(&after);
+        MPI_Group_free(&lost);
+        MPI_Comm_free(&living);
+    }
+    MPI_Comm_split(merged, 0, old, &whole);
+    MPI_Comm_free(&merged);
+    MPI_Comm_disconnect(&spawned);
+    MPI_Comm_set_errhandler(whole, MPI_ERRORS_RETURN);
+    return whole;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm world, parent;
+    int rank, size, step = 0, sum = 0, n;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_get_parent(&parent);
+    if (parent == MPI_COMM_NULL) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &world);
+        MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    } else {
+        world = repair(MPI_COMM_NULL, argv[0]);
+    }
+    int fresh = parent != MPI_COMM_NULL;
+    do {
+        // Those that live tell successors how far they are; whatever was half done is done again.
+        MPI_Comm_rank(world, &rank);
+        MPI_Comm_size(world, &size);
+        int code = MPI_Allreduce(fresh ? &(int){0} : &step, &n, 1, MPI_INT, MPI_MAX, world);
+        if (code == MPI_SUCCESS) {
+            step = n;
+            fresh = 0;
+            if (step == AT && rank == LOST && parent == MPI_COMM_NULL)
+                raise(SIGKILL);
+            code = MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, world);
+        }
+        int flag = code == MPI_SUCCESS;
+        if (!flag)
+            MPIX_Comm_revoke(world);
+        if (MPIX_Comm_agree(world, &flag) != MPI_SUCCESS || !flag) {
+            MPI_Comm broken = world;
+            world = repair(broken, argv[0]);
+            MPI_Comm_free(&broken);
+            continue;
+        }
+        if (sum != size * (size - 1) / 2) {
+            printf("rank %d: the sum is %d\n", rank, sum);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        step++;
+    } while (step < STEPS);
+    MPI_Comm_rank(world, &rank);
+    printf("rank %d of %d has done %d steps%s\n", rank, size, step, parent == MPI_COMM_NULL ? "" : ", as a successor");
+    MPI_Comm_free(&world);
+    MPI_Finalize();
+    return 0;
+}
