@@ -155,7 +155,7 @@ mod tests {
             let members: Vec<Proc> = (0..size).collect();
             for seed in 0..50u32 {
                 let dies = |proc: &&Proc| {
-                    **proc != 0 && (**proc).wrapping_mul(2_654_435_761).wrapping_add(seed * 977) % 3 == 0
+                    **proc != 0 && (**proc).wrapping_mul(2_654_435_761).wrapping_add(seed * 977).is_multiple_of(3)
                 };
                 let lost: HashSet<Proc> = members.iter().filter(dies).copied().collect();
                 let (mut known, mut open) = (HashSet::from([0]), vec![0]);

@@ -239,10 +239,13 @@ pub fn hand_out(comm: Comm) -> usize {
     handle
 }
 
-static HANDED_OUT: Guarded<Cell<Option<fn(&Rc<Comm>)>>> = Guarded::new(Cell::new(None));
+/// Hears of a communicator.
+type Told = fn(&Rc<Comm>);
+
+static HANDED_OUT: Guarded<Cell<Option<Told>>> = Guarded::new(Cell::new(None));
 
 /// From now on `told` hears of each communicator that gets its handle.
-pub fn on_handed_out(told: fn(&Rc<Comm>)) {
+pub fn on_handed_out(told: Told) {
     HANDED_OUT.get().set(Some(told));
 }
 
