@@ -219,6 +219,7 @@ impl Making<'_> {
             unit: terms.units[index],
             held: Cell::new(Held::Not),
             taken: Cell::new(0),
+            posted: Cell::new(0),
             found: RefCell::new(Found::default()),
             responsiveness: Responsiveness::default(),
             puts: RefCell::default(),
