@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define LIMIT 15
+#define LIMIT 4
 
 static const char *volatile tried;
 

@@ -103,13 +103,14 @@ impl Window {
     /// Flushes `rank` and gives up the lock that this process has there, if it has one.
     #[inline]
     pub fn unlock(&self, rank: u32) -> Result<(), Error> {
-        self.flush_local(rank)?;
+        let flushed = self.flush_local(rank);
+        // Others wait for it all the same.
         if self.apart {
             self.unlock_apart(rank);
         } else {
             self.give_up(rank);
         }
-        Ok(())
+        flushed
     }
 
     /// [`Window::unlock`] after [`Window::flush_now`]: gives up the lock at `rank`, where the members share their words.

@@ -84,7 +84,7 @@ pub struct Window {
     pub(crate) survives: bool,
     /// This process notes how it shares locks, for one of the two.
     pub(crate) notes: bool,
-    /// Posts and completions are more than counters in shared memory.
+    /// Locks, posts and completions are more than words in shared memory.
     pub(crate) aside: bool,
     /// What guards have inside that this process holds: its rank + 1.
     pub(crate) mark: u32,
