@@ -1,6 +1,5 @@
 // ranks: 4
 // mpiexec: --with-ft
-// expect-exit: 137
 // timeout: 120
 // Communicators are made and ended in a job that has lost a rank: those without it are made, and all end; MPI_Finalize ends with all that is open.
 //

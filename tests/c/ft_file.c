@@ -1,6 +1,5 @@
 // ranks: 4
 // mpiexec: --with-ft
-// expect-exit: 137
 // timeout: 120
 // Files of a job that has lost a rank: collective calls fail with MPI_ERR_PROC_FAILED, those of one process work, and files close.
 //
