@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define LIMIT 4
+#define LIMIT 25
 
 static const char *volatile tried;
 

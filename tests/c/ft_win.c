@@ -128,7 +128,7 @@ static void lost_locked_all(int kind)
 static void lost_waiting(int kind)
 {
     if (kind == 0)
-        OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win[kind]));
+        OK(MPI_Win_lock(holds, 1, 0, win[kind]));
 }
 
 static void meanwhile_nothing(int kind)
@@ -151,21 +151,14 @@ static void meanwhile_fence(int kind)
 /* All start and post to all others. */
 static void meanwhile_post(int kind)
 {
-    MPI_Group others, alive;
-    int flag = 0, who = victim(), ranks[2] = { rank, who };
+    MPI_Group others;
     OK(MPI_Group_excl(all, 1, &rank, &others));
-    OK(MPI_Group_excl(all, 2, ranks, &alive));
     MAY(MPI_Win_post(others, 0, win[kind]));
     if (TRY(MPI_Win_start(others, 0, win[kind])) == MPI_SUCCESS)
         MAY(MPI_Win_complete(win[kind]));
-    else
-        /* Whom this one has not come to learns of it in no other way. */
-        (void)0;
     NEEDS(MPI_Win_wait(win[kind]));
     WORKS(MPI_Barrier(living));
     MPI_Group_free(&others);
-    MPI_Group_free(&alive);
-    (void)flag;
 }
 
 /* Epochs among the living alone, after the loss. */
@@ -230,7 +223,8 @@ static const struct {
     { "alone", lost_locked, meanwhile_lock, MPI_LOCK_EXCLUSIVE },
     { "shared", lost_locked, meanwhile_lock, MPI_LOCK_SHARED },
     { "all", lost_locked_all, meanwhile_lock, 0 },
-    { "waiting", lost_waiting, meanwhile_nothing, 0 },
+    { "waiting", lost_waiting, meanwhile_nothing, MPI_LOCK_EXCLUSIVE },
+    { "queueing", lost_waiting, meanwhile_nothing, MPI_LOCK_SHARED },
     { "fence", meanwhile_nothing, meanwhile_fence, 0 },
     { "post", meanwhile_nothing, meanwhile_post, 0 },
     { "sum", lost_summing, meanwhile_sum, 0 },
@@ -246,7 +240,7 @@ int main(int argc, char **argv)
         moment++;
     if (moment == number)
         MPI_Abort(MPI_COMM_WORLD, 2);
-    is_waiting = !strcmp(wanted, "waiting");
+    is_waiting = moments[moment].lost == lost_waiting;
     holds = moments[moment].holds;
     MPI_Comm_group(MPI_COMM_WORLD, &all);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -277,13 +271,18 @@ int main(int argc, char **argv)
     }
     if (is_waiting) {
         await_loss();
-        if (rank == 1)
+        /* Rank 0 comes before the lock is given up, or after it. */
+        if (rank == 0) {
+            WORKS(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win[0]));
             WORKS(MPI_Win_unlock(1, win[0]));
+        }
+        if (rank == 1) {
+            usleep(50000);
+            WORKS(MPI_Win_unlock(1, win[0]));
+        }
     }
     for (int kind = 0; kind < KINDS; kind++)
         if (is_there(kind)) {
-            if (getenv("FT_TELL"))
-                fprintf(stderr, "rank %d: kind %d\n", rank, kind);
             moments[moment].meanwhile(kind);
             await_loss();
             lock_living(kind);

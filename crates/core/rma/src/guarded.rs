@@ -303,4 +303,15 @@ mod tests {
         drop(inside);
         assert!(Entered::at(&guard, 3, 1).is_some());
     }
+
+    #[test]
+    fn one_of_the_living_enters_for_a_lost_one() {
+        let guard = Guard::default();
+        assert!(guard.inside().is_none() && guard.try_enter(5) && guard.inside() == Some(4));
+        assert!(!guard.enter_for(3, 1), "another one is inside");
+        assert!(guard.enter_for(4, 1) && !guard.enter_for(4, 2), "only one enters");
+        assert_eq!(guard.inside(), Some(0));
+        guard.leave();
+        assert!(guard.try_enter(2));
+    }
 }

@@ -7,6 +7,7 @@
 use crate::Error;
 use crate::remote::Held;
 use crate::window::Window;
+use crate::words::Try;
 use std::sync::atomic::Ordering;
 use tern_adi::{Awaited, Holding};
 
@@ -30,14 +31,16 @@ impl Window {
         (0..self.peers.size()).for_each(|rank| self.note_share(rank, note));
     }
 
-    /// Shares the lock of `rank`, and notes it.
+    /// Shares the lock of `rank`, and notes it. While it waits it notes nothing.
     ///
     /// Errors: a lost member may have it.
     pub(crate) fn share_noting(&self, rank: u32) -> Result<(), Error> {
-        self.note_share(rank, PASSING);
-        let taken = self.take(Some(rank), || self.shared.member(rank).lock.try_share());
-        self.note_share(rank, if taken.is_ok() { ONE } else { NONE });
-        taken
+        self.take(Some(rank), || {
+            self.note_share(rank, PASSING);
+            let tried = self.shared.member(rank).lock.try_share();
+            self.note_share(rank, if tried == Try::Taken { ONE } else { NONE });
+            tried
+        })
     }
 
     /// Gives up what [`Window::share_noting`] has taken. True when somebody may wait for it: wake them.
@@ -48,14 +51,16 @@ impl Window {
         awaited
     }
 
-    /// Locks all members' memory, not alone, and notes it.
+    /// Locks all members' memory, not alone, and notes it. While it waits it notes nothing.
     ///
     /// Errors: a lost member may have it.
     pub(crate) fn share_all_noting(&self) -> Result<(), Error> {
-        self.note_shares(PASSING);
-        let taken = self.take(None, || self.shared.common().try_lock_all(self.locks()));
-        self.note_shares(if taken.is_ok() { ALL } else { NONE });
-        taken
+        self.take(None, || {
+            self.note_shares(PASSING);
+            let tried = self.shared.common().try_lock_all(self.locks());
+            self.note_shares(if tried == Try::Taken { ALL } else { NONE });
+            tried
+        })
     }
 
     /// Gives up what [`Window::share_all_noting`] has taken. True when somebody may wait for it: wake them.

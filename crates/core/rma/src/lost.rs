@@ -107,7 +107,6 @@ impl Window {
             Try::Disturbed => self.rouse(),
             Try::Busy => {}
         }
-        // Of another member that still has the lock, and gives it up some time, a doubt does not depend on what it does now.
         let passing = |lost: u32, at: u32| self.shared.shares(lost, at).load(Ordering::Acquire) == PASSING;
         let doubtful = |&lost: &u32| match rank {
             Some(rank) => passing(lost, rank),
