@@ -174,14 +174,17 @@ impl Window {
     #[cold]
     fn enter_for_lost(&self, rank: u32) -> Option<Entered<'_>> {
         let (guard, request) = (&self.shared.member(rank).guard, &self.shared.member(rank).request);
-        let lost = guard.inside().filter(|&inside| self.is_lost(inside))?;
+        // Who waits here finds no time to be told of losses.
+        let lost = guard.inside().filter(|&inside| self.has_died(inside))?;
         if !guard.enter_for(lost, self.mark) {
             return None;
         }
         let inside = Entered(guard, rank);
         // What it has asked of the owner is over before anything else is asked, or the owner's answer would be taken for that of another request.
         let process = self.peers.procs[rank as usize];
-        _ = request.await_outcome(|| self.direct().peer_is(process, tern_mcm::PeerState::Alive));
+        if request.state.is_under_way() {
+            _ = request.await_outcome(|| self.direct().peer_is(process, tern_mcm::PeerState::Alive));
+        }
         if !guard.allows_instructions() {
             // It may have died before all others had seen the mode.
             self.forbid_instructions(&inside);
