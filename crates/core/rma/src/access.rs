@@ -410,7 +410,7 @@ impl Window {
     pub fn is_done(&self, ticket: Ticket) -> bool {
         match ticket.1 {
             Some(rank) => self.is_over(rank, ticket.0),
-            None => self.messages.is_done(ticket) || self.check_lost().is_err(),
+            None => self.messages.is_done(ticket) || self.check_member(self.messages.target(ticket)).is_err(),
         }
     }
 
@@ -421,7 +421,7 @@ impl Window {
         match ticket.1 {
             Some(rank) => self.await_card(rank, ticket.0),
             None if self.messages.is_done(ticket) => Ok(()),
-            None => self.check_lost(),
+            None => self.check_member(self.messages.target(ticket)),
         }
     }
 

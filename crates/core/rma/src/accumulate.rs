@@ -260,7 +260,7 @@ impl Window {
         // SAFETY: the operand is the caller's, and there while this waits.
         let gather = |from: usize, out: &mut [u8]| unsafe { own.gather(from, out) };
         self.ask_for_elements(ticket, target, spot, question, elements, gather);
-        self.await_members(&|| self.messages.is_done(ticket))
+        self.await_member(target.rank, &|| self.messages.is_done(ticket))
     }
 
     /// Lends memory for so many bytes of elements, aligned as any of them, which is kept for the next time.
@@ -286,7 +286,7 @@ impl Window {
         // Some of the memory is mapped, or may be, or the kernel copies it the next time: what follows there must not overtake this.
         let mapped = !self.apart && (self.dynamic || !self.remote(target.rank).near.is_empty());
         if mapped || spot.way == Means::Kernel {
-            self.await_members(&|| self.messages.is_done(ticket))?;
+            self.await_member(target.rank, &|| self.messages.is_done(ticket))?;
             return Ok(Started::Done);
         }
         Ok(Started::Pending(ticket))

@@ -46,7 +46,7 @@ impl Window {
         if self.tells {
             self.inquiries.begin(rank);
         }
-        let done = self.await_members_telling(&|| self.is_granted(rank, ticket), &awaited);
+        let done = self.await_member_telling(rank, &|| self.is_granted(rank, ticket), &awaited);
         self.inquiries.end(rank);
         done
     }
@@ -82,7 +82,13 @@ impl Window {
     pub(crate) fn lock_all_apart(&self) -> Result<(), Error> {
         match self.card {
             Some(_) => self.take_by_card(0, card_words::Kind::All)?,
-            None => (0..self.peers.size()).try_for_each(|rank| self.take_apart(rank, SHARED))?,
+            None => {
+                for rank in 0..self.peers.size() {
+                    // Whoever gets none of it keeps none of it.
+                    let give_back = |_: &Error| (0..rank).for_each(|rank| _ = self.request(rank, Kind::Unlock, SHARED));
+                    self.take_apart(rank, SHARED).inspect_err(give_back)?;
+                }
+            }
         }
         self.all.set(true);
         Ok(())
@@ -128,7 +134,7 @@ impl Window {
             let ticket = self.messages.begin(Some(Data::Bytes(found, 1)));
             self.messages.ask(ticket, rank, question(Kind::Find), 0, 1, runs, 0, |_| ());
             self.messages.end(ticket);
-            self.await_members(&|| self.messages.is_done(ticket))?;
+            self.await_member(rank, &|| self.messages.is_done(ticket))?;
             // SAFETY: ours; the answer was written there, and nobody writes any more.
             if unsafe { *Box::from_raw(found) } != 1 {
                 return Ok(false);
@@ -138,6 +144,14 @@ impl Window {
     }
 
     // ---- the target
+
+    /// Gives the lock of this member to those whose turn it is.
+    pub(crate) fn pass_on_turns(&self) {
+        while let Some((origin, ticket)) = { self.turns.borrow_mut().next() } {
+            self.messages.answer(origin, ticket);
+        }
+        self.tell_of_change();
+    }
 
     /// Does what only these windows ask for.
     pub(crate) fn serve_apart(&self, asked: &Asked<'_>, answer: &mut Vec<u8>) -> Served {
@@ -151,15 +165,14 @@ impl Window {
                 return if granted { Served::Done } else { Served::Later };
             }
             Kind::Unlock => {
-                let mut turns = self.turns.borrow_mut();
-                if !turns.give_up(asked.origin, asked.from == ALONE as u64) {
-                    return Served::Damaged("it gives up a lock that it does not have");
+                if !self.turns.borrow_mut().give_up(asked.origin, asked.from == ALONE as u64) {
+                    return match self.is_lost(asked.origin) {
+                        // It was taken from it before this came.
+                        true => Served::Done,
+                        false => Served::Damaged("it gives up a lock that it does not have"),
+                    };
                 }
-                while let Some((origin, ticket)) = turns.next() {
-                    self.messages.answer(origin, ticket);
-                }
-                drop(turns);
-                self.tell_of_change();
+                self.pass_on_turns();
             }
             Kind::Holders => self.tell_holders(asked.origin),
             Kind::Held => self.inquiries.told(asked.origin, asked.from, asked.data),
@@ -168,6 +181,8 @@ impl Window {
                 self.shared.posts(self.rank(), asked.origin).fetch_add(1, Ordering::Release);
             }
             Kind::Complete => {
+                // Relaxed: the next line releases it.
+                self.shared.completes(asked.origin, self.rank()).fetch_add(1, Ordering::Relaxed);
                 self.shared.member(self.rank()).signals.completed.fetch_add(1, Ordering::Release);
             }
             _ => {

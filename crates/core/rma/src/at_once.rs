@@ -118,7 +118,7 @@ impl Window {
     /// [`Window::lock`] if nobody is in the way; false when somebody is.
     #[inline(always)]
     pub fn lock_now(&self, rank: u32, exclusive: bool) -> bool {
-        if self.apart {
+        if self.aside {
             return false;
         }
         let lock = &self.shared.member(rank).lock;
@@ -133,7 +133,7 @@ impl Window {
     /// [`Window::lock_all`] if nobody is in the way; false when somebody is.
     #[inline]
     pub fn lock_all_now(&self) -> bool {
-        let taken = !self.apart && self.tried(self.shared.common().try_lock_all(self.locks()));
+        let taken = !self.aside && self.tried(self.shared.common().try_lock_all(self.locks()));
         if taken {
             self.all.set(true);
         }

@@ -45,6 +45,8 @@ impl Parts {
     fn window(self, adi: &'static Adi, peers: Rc<Peers>, terms: &Terms) -> Rc<Window> {
         let (dynamic, Wanted { mechanism, apart, .. }) = (terms.is_dynamic(), terms.wanted);
         let at_once = !dynamic && !apart && self.remotes.iter().all(|remote| remote.way.get() == Means::Mapped);
+        let (tells, survives) = (!tern_settings::STALL.get().is_zero(), tern_settings::FT.get());
+        let mark = peers.rank + 1;
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
         Rc::new_cyclic(|weak| Window {
             adi,
@@ -62,7 +64,11 @@ impl Parts {
             turns: RefCell::new(Turns::new()),
             inquiries: Inquiries::default(),
             fences: self.fences,
-            tells: !tern_settings::STALL.get().is_zero(),
+            tells,
+            survives,
+            notes: tells || survives,
+            aside: apart || survives,
+            mark,
             over: Cell::new(false),
             attends: Cell::new(false),
             weak: weak.clone(),

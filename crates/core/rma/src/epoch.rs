@@ -7,7 +7,7 @@ use crate::remote::Held;
 use crate::window::Window;
 use crate::words::Try;
 use std::sync::atomic::{Ordering, fence};
-use tern_adi::{Awaited, Proc, UNKNOWN};
+use tern_adi::Awaited;
 
 impl Window {
     // ---- completion
@@ -41,7 +41,7 @@ impl Window {
     pub fn flush_local(&self, rank: u32) -> Result<(), Error> {
         self.send_puts(rank)?;
         if !self.messages.is_flushed(rank) {
-            self.await_members(&|| self.messages.is_flushed(rank))?;
+            self.await_member(rank, &|| self.messages.is_flushed(rank))?;
         }
         self.flush_card(rank)
     }
@@ -49,41 +49,12 @@ impl Window {
     pub fn flush_local_all(&self) -> Result<(), Error> {
         self.send_all_puts()?;
         if !self.messages.is_all_flushed() {
-            self.await_members(&|| self.messages.is_all_flushed())?;
+            self.await_flushed()?;
         }
         if self.card.is_some() {
             (0..self.peers.size()).try_for_each(|rank| self.flush_card(rank))?;
         }
         Ok(())
-    }
-
-    /// Waits for something that may need any member.
-    ///
-    /// Errors: one of them is lost.
-    pub(crate) fn await_members(&self, holds: &dyn Fn() -> bool) -> Result<(), Error> {
-        self.await_members_telling(holds, &|| Awaited::Own)
-    }
-
-    /// As [`Window::await_members`]; `awaited` says what is waited for, if the user asks.
-    pub(crate) fn await_members_telling(
-        &self, holds: &dyn Fn() -> bool, awaited: &dyn Fn() -> Awaited,
-    ) -> Result<(), Error> {
-        if !holds() {
-            self.adi.wait_until_telling(&mut || holds() || self.check_lost().is_err(), awaited);
-        }
-        if holds() { Ok(()) } else { self.check_lost() }
-    }
-
-    /// Errors: a member is lost.
-    pub(crate) fn check_lost(&self) -> Result<(), Error> {
-        if !self.apart || self.adi.lost_for(UNKNOWN, self.peers.context).is_none() {
-            return Ok(());
-        }
-        let is_lost = |&(_, &proc): &(usize, &Proc)| self.adi.why_lost(proc).is_some();
-        match self.peers.procs.iter().enumerate().find(is_lost) {
-            Some((rank, _)) => Err(self.lost(rank as u32)),
-            None => Ok(()),
-        }
     }
 
     /// Orders loads and stores of the window's memory with those of others (MPI_Win_sync).
@@ -119,10 +90,11 @@ impl Window {
         }
         let lock = &self.shared.member(rank).lock;
         if exclusive {
-            self.take(Some(rank), || lock.try_exclude(self.shared.common(), self.rank()));
+            self.take(Some(rank), || lock.try_exclude(self.shared.common(), self.rank()))?;
+        } else if self.notes {
+            self.share_noting(rank)?;
         } else {
-            self.take(Some(rank), || lock.try_share());
-            self.note_share(rank, true);
+            self.take(Some(rank), || lock.try_share())?;
         }
         self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });
         Ok(())
@@ -131,13 +103,14 @@ impl Window {
     /// Flushes `rank` and gives up the lock that this process has there, if it has one.
     #[inline]
     pub fn unlock(&self, rank: u32) -> Result<(), Error> {
-        self.flush_local(rank)?;
+        let flushed = self.flush_local(rank);
+        // Others wait for it all the same.
         if self.apart {
             self.unlock_apart(rank);
         } else {
             self.give_up(rank);
         }
-        Ok(())
+        flushed
     }
 
     /// [`Window::unlock`] after [`Window::flush_now`]: gives up the lock at `rank`, where the members share their words.
@@ -147,10 +120,8 @@ impl Window {
         // What gives up a lock is a full fence too.
         let awaited = match self.remote(rank).held.replace(Held::Not) {
             Held::Not => return self.give_nothing_up(),
-            Held::Shared => {
-                self.note_share(rank, false);
-                lock.unshare(common)
-            }
+            Held::Shared if self.notes => self.unshare_noting(rank),
+            Held::Shared => lock.unshare(common),
             Held::Alone => lock.include(common),
         };
         if awaited {
@@ -166,27 +137,30 @@ impl Window {
         if self.apart {
             return self.lock_all_apart();
         }
-        self.take(None, || self.shared.common().try_lock_all(self.locks()));
+        if self.notes {
+            self.share_all_noting()?;
+        } else {
+            self.take(None, || self.shared.common().try_lock_all(self.locks()))?;
+        }
         self.all.set(true);
-        self.note_shares(true);
         Ok(())
     }
 
     /// Flushes all ranks and ends [`Window::lock_all`].
     #[inline]
     pub fn unlock_all(&self) -> Result<(), Error> {
-        self.flush_local_all()?;
+        let flushed = self.flush_local_all();
+        // Others wait for it all the same.
         if self.apart {
             self.unlock_all_apart();
-            return Ok(());
+            return flushed;
         }
-        self.note_shares(false);
         if !self.all.replace(false) {
             self.give_nothing_up();
-        } else if self.shared.common().unlock_all() {
+        } else if if self.notes { self.unshare_all_noting() } else { self.shared.common().unlock_all() } {
             self.rouse();
         }
-        Ok(())
+        flushed
     }
 
     /// The lock words of all members.
@@ -196,34 +170,36 @@ impl Window {
     }
 
     #[inline]
-    fn take(&self, rank: Option<u32>, attempt: impl Fn() -> Try) {
+    pub(crate) fn take(&self, rank: Option<u32>, attempt: impl Fn() -> Try) -> Result<(), Error> {
         match attempt() {
-            Try::Taken => {}
+            Try::Taken => Ok(()),
             Try::Busy => self.take_waiting(rank, &attempt),
             Try::Disturbed => {
                 self.rouse();
-                self.take_waiting(rank, &attempt);
+                self.take_waiting(rank, &attempt)
             }
         }
     }
 
     #[cold]
-    fn take_waiting(&self, rank: Option<u32>, attempt: &dyn Fn() -> Try) {
+    fn take_waiting(&self, rank: Option<u32>, attempt: &dyn Fn() -> Try) -> Result<(), Error> {
         let waiting = &self.shared.member(self.rank()).signals.waiting;
         // SeqCst: before the next attempt, in the order that `words` speaks of.
         waiting.fetch_add(1, Ordering::SeqCst);
         self.shared.common().begin_waiting();
+        let mut doubt = None;
         let mut take = || match attempt() {
             Try::Taken => true,
-            Try::Busy => false,
+            Try::Busy => self.take_from_lost(rank, attempt, &mut doubt),
             Try::Disturbed => {
                 self.rouse();
-                false
+                self.take_from_lost(rank, attempt, &mut doubt)
             }
         };
         self.adi.wait_until_telling(&mut take, &|| self.awaited_lock(rank));
         self.shared.common().end_waiting();
         waiting.fetch_sub(1, Ordering::Relaxed);
+        doubt.map_or(Ok(()), |lost| Err(self.lost(lost)))
     }
 
     /// Wakes those that wait for a lock, to try again.
@@ -242,13 +218,17 @@ impl Window {
     /// the program lets none of them start before this returns, and all of them know it (MPI_MODE_NOCHECK at both sides).
     pub fn post(&self, group: &[u32], told: bool) {
         self.awaited.set(self.awaited.get().wrapping_add(group.len() as u32));
+        if self.aside {
+            return self.post_aside(group, told);
+        }
         if !told {
             // Release: pairs with the acquire in `start`, by whatever the program tells the others.
             return fence(Ordering::Release);
         }
-        if self.apart {
-            return self.post_apart(group);
-        }
+        self.post_shared(group);
+    }
+
+    pub(crate) fn post_shared(&self, group: &[u32]) {
         for &origin in group {
             // Release: pairs with the acquire in `start`. What this process has stored comes before.
             self.shared.posts(origin, self.rank()).fetch_add(1, Ordering::SeqCst);
@@ -263,14 +243,18 @@ impl Window {
     pub fn start(&self, group: &[u32], told: bool) -> Result<(), Error> {
         // Acquire: pairs with the release in `post`, where that has told nobody.
         fence(Ordering::Acquire);
-        for &target in group.iter().filter(|_| told) {
+        for (at, &target) in group.iter().enumerate().filter(|_| told) {
             let posts = self.shared.posts(self.rank(), target);
             let taken = &self.remote(target).taken;
             let procs = || vec![self.peers.procs[target as usize]];
             let awaited = || Awaited::Members { context: self.peers.context, procs: procs() };
             // Acquire: pairs with the release in `post`.
-            self.await_members_telling(&|| posts.load(Ordering::Acquire) != taken.get(), &awaited)?;
-            taken.set(taken.get().wrapping_add(1));
+            let has_posted = || posts.load(Ordering::Acquire) != taken.get();
+            match self.await_member_telling(target, &has_posted, &awaited) {
+                Ok(()) => taken.set(taken.get().wrapping_add(1)),
+                Err(lost) if self.survives => return Err(self.start_without(group, at, lost)),
+                Err(lost) => return Err(lost),
+            }
         }
         self.started.borrow_mut().extend_from_slice(group);
         Ok(())
@@ -279,19 +263,22 @@ impl Window {
     /// Flushes the ranks of the last [`Window::start`] and ends the epoch (MPI_Win_complete).
     pub fn complete(&self) -> Result<(), Error> {
         let started = std::mem::take(&mut *self.started.borrow_mut());
+        if self.aside {
+            return self.complete_aside(&started);
+        }
         for &target in &started {
             self.flush_local(target)?;
         }
-        if self.apart {
-            self.complete_apart(&started);
-            return Ok(());
-        }
-        for &target in &started {
+        self.complete_shared(&started);
+        Ok(())
+    }
+
+    pub(crate) fn complete_shared(&self, started: &[u32]) {
+        for &target in started {
             // Release: pairs with the acquire in `is_over`; what was put comes before.
             self.shared.member(target).signals.completed.fetch_add(1, Ordering::SeqCst);
             self.ring(target);
         }
-        Ok(())
     }
 
     /// All that were posted to have completed.
@@ -305,7 +292,10 @@ impl Window {
     ///
     /// Errors: a member is lost.
     pub fn wait(&self) -> Result<(), Error> {
-        self.await_members(&|| self.is_exposure_over())
+        if !self.is_exposure_over() {
+            self.adi.wait_until(&mut || self.is_exposure_over() || self.check_origins().is_err());
+        }
+        if self.is_exposure_over() { Ok(()) } else { self.check_origins().inspect_err(|_| self.wait_without()) }
     }
 
     /// As [`Window::wait`], without waiting: true when the epoch has ended (MPI_Win_test).
@@ -317,7 +307,7 @@ impl Window {
         }
         self.adi.look();
         let over = self.is_exposure_over();
-        if over { Ok(true) } else { self.check_lost().map(|()| false) }
+        if over { Ok(true) } else { self.check_origins().inspect_err(|_| self.wait_without()).map(|()| false) }
     }
 
     // ---- fence

@@ -19,6 +19,7 @@ use tern_policy::guard_mode;
 #[derive(Default)]
 #[repr(C, align(128))]
 pub struct Guard {
+    /// The rank of who is inside + 1.
     word: AtomicU32,
     /// The rank of who was inside last.
     last: AtomicU32,
@@ -40,11 +41,23 @@ struct Mode(AtomicU32);
 pub struct Busy(AtomicU32);
 
 impl Guard {
+    /// Enters, if nobody is inside. `mark`: rank of this process + 1.
     #[inline]
-    pub fn try_enter(&self) -> bool {
+    pub fn try_enter(&self, mark: u32) -> bool {
         // Acquire: pairs with the release in `leave`.
         self.word.load(Ordering::Relaxed) == 0
-            && self.word.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            && self.word.compare_exchange(0, mark, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// The rank of who is inside.
+    pub fn inside(&self) -> Option<u32> {
+        self.word.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Enters in the place of the member of rank `lost`, which is inside and has died. False: somebody else has done so.
+    pub fn enter_for(&self, lost: u32, mark: u32) -> bool {
+        // Acquire: pairs with the release in `leave` of those before the lost one.
+        self.word.compare_exchange(lost + 1, mark, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     #[inline]

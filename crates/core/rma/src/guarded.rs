@@ -43,9 +43,9 @@ pub(crate) struct Part {
 
 impl<'a> Entered<'a> {
     /// The guard of `rank`, if nobody is inside.
-    fn at(guard: &'a Guard, rank: u32) -> Option<Entered<'a>> {
+    fn at(guard: &'a Guard, rank: u32, mark: u32) -> Option<Entered<'a>> {
         // Made only then: the guard is left when it is dropped.
-        guard.try_enter().then(|| Entered(guard, rank))
+        guard.try_enter(mark).then(|| Entered(guard, rank))
     }
 
     /// The member whose guard it is.
@@ -163,16 +163,38 @@ impl Window {
         }
         for peer in 0..self.peers.size() {
             // It may have lost its core, but waits for nothing.
-            while self.shared.member(peer).busy.is_at(rank) {
+            while self.shared.member(peer).busy.is_at(rank) && !self.has_died(peer) {
                 std::thread::yield_now();
             }
         }
         true
     }
 
+    /// Enters the guard of `rank` in the place of a lost member that has died inside. What it has done by then stays, whole or not.
+    #[cold]
+    fn enter_for_lost(&self, rank: u32) -> Option<Entered<'_>> {
+        let (guard, request) = (&self.shared.member(rank).guard, &self.shared.member(rank).request);
+        // Who waits here finds no time to be told of losses.
+        let lost = guard.inside().filter(|&inside| self.has_died(inside))?;
+        if !guard.enter_for(lost, self.mark) {
+            return None;
+        }
+        let inside = Entered(guard, rank);
+        // What it has asked of the owner is over before anything else is asked, or the owner's answer would be taken for that of another request.
+        let process = self.peers.procs[rank as usize];
+        if request.state.is_under_way() {
+            _ = request.await_outcome(|| self.direct().peer_is(process, tern_mcm::PeerState::Alive));
+        }
+        if !guard.allows_instructions() {
+            // It may have died before all others had seen the mode.
+            self.forbid_instructions(&inside);
+        }
+        Some(inside)
+    }
+
     /// Enters the guard of `rank` if nobody is inside.
     pub(crate) fn try_enter(&self, rank: u32) -> Option<Entered<'_>> {
-        Entered::at(&self.shared.member(rank).guard, rank)
+        Entered::at(&self.shared.member(rank).guard, rank, self.mark)
     }
 
     /// Enters the guard of `rank` if nobody is inside, or leaves soon.
@@ -200,6 +222,10 @@ impl Window {
                 return Step::Done;
             }
             self.adi.progress();
+            inside = self.enter_for_lost(rank);
+            if inside.is_some() {
+                return Step::Done;
+            }
             self.adi.mcm().give_way();
             Step::Moved
         });
@@ -273,11 +299,22 @@ mod tests {
     #[test]
     fn who_is_not_let_in_leaves_the_guard_as_it_is() {
         let guard = Guard::default();
-        let inside = Entered::at(&guard, 3).expect("nobody is inside");
+        let inside = Entered::at(&guard, 3, 1).expect("nobody is inside");
         assert_eq!(inside.rank(), 3);
-        assert!(Entered::at(&guard, 3).is_none());
-        assert!(Entered::at(&guard, 3).is_none(), "the first one is still inside");
+        assert!(Entered::at(&guard, 3, 1).is_none());
+        assert!(Entered::at(&guard, 3, 1).is_none(), "the first one is still inside");
         drop(inside);
-        assert!(Entered::at(&guard, 3).is_some());
+        assert!(Entered::at(&guard, 3, 1).is_some());
+    }
+
+    #[test]
+    fn one_of_the_living_enters_for_a_lost_one() {
+        let guard = Guard::default();
+        assert!(guard.inside().is_none() && guard.try_enter(5) && guard.inside() == Some(4));
+        assert!(!guard.enter_for(3, 1), "another one is inside");
+        assert!(guard.enter_for(4, 1) && !guard.enter_for(4, 2), "only one enters");
+        assert_eq!(guard.inside(), Some(0));
+        guard.leave();
+        assert!(guard.try_enter(2));
     }
 }

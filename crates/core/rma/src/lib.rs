@@ -27,6 +27,7 @@
 //!  owner  apart  by_card  serve            the other side: an owner that waits, a member apart, a card, messages
 //!  accumulate  access  guarded  mapped     put, get, accumulates
 //! ──────────────────────────────────────────────────────────────────────────────────────────────
+//!  lost                                    what becomes of a window without lost members
 //!  used                                    notes how accesses were made
 //!  window                                  who is in it, and what is known of each member
 //!  spot  remote  card  memory  shared      the parts of a window: target memory, a member, the card's keys, words
@@ -88,6 +89,8 @@ mod holders;
 mod inquiries;
 #[cfg(not(loom))]
 mod keys;
+#[cfg(not(loom))]
+mod lost;
 #[cfg(not(loom))]
 mod mapped;
 #[cfg(not(loom))]

@@ -55,6 +55,8 @@ struct Access {
     begins: bool,
     /// Where answers go.
     into: Option<Data>,
+    /// Who is asked.
+    target: u32,
 }
 
 /// The messages of a window.
@@ -115,7 +117,8 @@ impl Messages {
             self.adi.wait_until(&mut || self.under_way.get() < UNDER_WAY || lost());
         }
         let bytes = encode(question, ticket.0, from, len, runs, data, gather);
-        self.accesses.borrow_mut()[ticket.0 as u32 as usize].parts += 1;
+        let access = &mut self.accesses.borrow_mut()[ticket.0 as u32 as usize];
+        (access.parts, access.target) = (access.parts + 1, target);
         self.under_way.set(self.under_way.get() + 1);
         self.pending[target as usize].set(self.pending[target as usize].get() + 1);
         self.send(target, REQUEST, bytes);
@@ -153,6 +156,11 @@ impl Messages {
     pub fn is_done(&self, ticket: Ticket) -> bool {
         let accesses = self.accesses.borrow();
         accesses[ticket.0 as u32 as usize].generation != (ticket.0 >> 32) as u32
+    }
+
+    /// Whom an access asks that is not [done](Messages::is_done).
+    pub fn target(&self, ticket: Ticket) -> u32 {
+        self.accesses.borrow()[ticket.0 as u32 as usize].target
     }
 
     /// True when nothing is under way to `target`.

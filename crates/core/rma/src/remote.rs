@@ -30,6 +30,8 @@ pub(crate) struct Remote {
     pub held: Cell<Held>,
     /// Posts of that member that were answered by a start.
     pub taken: Cell<u32>,
+    /// Posts of this process to that member, where the job goes on without lost members.
+    pub posted: Cell<u32>,
     /// Of a dynamic window: what was found last.
     pub found: RefCell<Found>,
     /// Whether its owner is asked for what the kernel could do.

@@ -68,6 +68,12 @@ impl State {
         self.0.load(Ordering::Relaxed) == ASKED
     }
 
+    /// True when there is a request that has no answer yet.
+    pub fn is_under_way(&self) -> bool {
+        // Relaxed: what follows is `outcome` or `take_back`.
+        matches!(self.0.load(Ordering::Relaxed), ASKED | TAKEN)
+    }
+
     /// True when there is a request, which is the owner's now.
     #[inline]
     pub fn take(&self) -> bool {

@@ -18,6 +18,10 @@ impl Window {
         if !self.attends.replace(true) {
             let weak = self.weak.clone();
             self.adi.add_hook(Rc::new(move |_| attend(&weak)));
+            if self.survives && self.apart {
+                let weak = self.weak.clone();
+                self.adi.add_hook(Rc::new(move |_| forget(&weak)));
+            }
         }
     }
 
@@ -134,6 +138,20 @@ fn attend(window: &Weak<Window>) -> Background {
     match window.upgrade() {
         Some(window) if !window.over.get() || !window.messages.is_sent() => {
             window.messages.progress(|asked, answer| window.serve(asked, answer))
+        }
+        _ => Background::Over,
+    }
+}
+
+/// The hook of a job that goes on: takes from lost members what they have of this one.
+fn forget(window: &Weak<Window>) -> Background {
+    match window.upgrade() {
+        Some(window) if !window.over.get() => {
+            if window.take_turns_of_lost() {
+                Background::Moved
+            } else {
+                Background::Waiting
+            }
         }
         _ => Background::Over,
     }

@@ -7,6 +7,7 @@
 //! | [`Member`] | its locks and counters |
 //! | posts | a counter for each other member |
 //! | shares | a byte for each other member: whether it shares the lock. Where the members lie apart, one row: who shares that of the member itself |
+//! | completes | a counter for each other member |
 //! | [`Table`] | dynamic windows: what is attached |
 //! | memory | allocated windows |
 //!
@@ -72,9 +73,14 @@ impl Plan {
         (self.posts() + self.members * self.members * size_of::<AtomicU32>()).next_multiple_of(size_of::<u64>())
     }
 
-    fn table(&self, rank: usize) -> usize {
+    fn completes(&self) -> usize {
         let shares = (self.members * self.members).max(self.notes());
-        (self.shares() + shares).next_multiple_of(PAGE) + rank * size_of::<Table>()
+        (self.shares() + shares).next_multiple_of(size_of::<u64>())
+    }
+
+    fn table(&self, rank: usize) -> usize {
+        let completes = self.members * self.members * size_of::<AtomicU32>();
+        (self.completes() + completes).next_multiple_of(PAGE) + rank * size_of::<Table>()
     }
 
     /// Bytes of whole words that have a byte for each member.
@@ -131,7 +137,13 @@ impl Shared {
         self.at(self.plan.posts() + index * size_of::<AtomicU32>())
     }
 
-    /// 1 where `origin` shares the lock of `target` and says so (TERN_STALL).
+    /// How many access epochs to `target` `origin` has completed, where the job goes on without lost members.
+    pub fn completes(&self, origin: u32, target: u32) -> &AtomicU32 {
+        let index = origin as usize * self.plan.members + target as usize;
+        self.at(self.plan.completes() + index * size_of::<AtomicU32>())
+    }
+
+    /// How `origin` shares the lock of `target`, if it says so: see [`crate::holders`].
     pub fn shares(&self, origin: u32, target: u32) -> &AtomicU8 {
         self.at(self.plan.shares() + origin as usize * self.plan.members + target as usize)
     }

@@ -77,7 +77,7 @@ impl Window {
                     return Ok(Started::Pending(ticket));
                 }
                 // What follows may go by the kernel again, and must not overtake this.
-                self.await_members(&|| self.messages.is_done(ticket))?;
+                self.await_member(target.rank, &|| self.messages.is_done(ticket))?;
             }
         }
         Ok(Started::Done)

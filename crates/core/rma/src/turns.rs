@@ -56,6 +56,15 @@ impl<Who> Turns<Who> {
         at.map(|at| self.sharing.swap_remove(at)).is_some()
     }
 
+    /// `origin` is lost: it has nothing and waits for nothing any more. True where that changes something; then [`next`](Self::next) is to be asked.
+    pub fn lose(&mut self, origin: u32) -> bool {
+        let before = (self.alone, self.sharing.len(), self.waiting.len());
+        self.alone.take_if(|has| *has == origin);
+        self.sharing.retain(|has| *has != origin);
+        self.waiting.retain(|turn| turn.origin != origin);
+        before != (self.alone, self.sharing.len(), self.waiting.len())
+    }
+
     /// Who gets it now.
     pub fn next(&mut self) -> Option<Who> {
         let &Turn { origin, alone, .. } = self.waiting.front()?;
@@ -81,6 +90,19 @@ impl<Who> Turns<Who> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn who_is_lost_holds_up_nobody() {
+        let mut turns = Turns::new();
+        assert!(turns.ask(0, 'a', true) && !turns.ask(1, 'b', true) && !turns.ask(2, 'c', false));
+        assert!(turns.lose(1) && !turns.lose(1));
+        assert_eq!(turns.next(), None, "another one has it");
+        assert!(turns.lose(0));
+        assert_eq!((turns.next(), turns.next()), (Some('c'), None));
+        assert!(turns.ask(3, 'd', false) && turns.ask(3, 'e', false) && !turns.ask(4, 'f', true));
+        assert!(turns.lose(3) && turns.lose(2));
+        assert_eq!(turns.next(), Some('f'));
+    }
 
     proptest! {
         /// Nobody shares it with one who has it alone; all get it, in the order in which they asked.

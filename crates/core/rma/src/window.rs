@@ -80,6 +80,14 @@ pub struct Window {
     pub(crate) fences: bool,
     /// This process tells others which locks it shares (TERN_STALL).
     pub(crate) tells: bool,
+    /// The job goes on when a member is lost (TERN_FT).
+    pub(crate) survives: bool,
+    /// This process notes how it shares locks, for one of the two.
+    pub(crate) notes: bool,
+    /// Locks, posts and completions are more than words in shared memory.
+    pub(crate) aside: bool,
+    /// What guards have inside that this process holds: its rank + 1.
+    pub(crate) mark: u32,
     pub(crate) over: Cell<bool>,
     /// Messages are looked for.
     pub(crate) attends: Cell<bool>,

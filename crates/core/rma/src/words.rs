@@ -158,6 +158,13 @@ impl Lock {
         if self.include(common) { Try::Disturbed } else { Try::Busy }
     }
 
+    /// Takes it from the member of rank `lost`, if that one has it alone and has died. True when somebody may wait for it: wake them.
+    pub fn include_lost(&self, common: &Common, lost: u32) -> bool {
+        // As `include`. The lost one's word is read by no one else who could have it.
+        let held = self.word.compare_exchange(EXCLUSIVE | lost, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok();
+        held && common.is_awaited()
+    }
+
     /// The rank of who has it alone, or takes it so at this moment.
     pub fn owner(&self) -> Option<u32> {
         // Relaxed: it is told to the user, and nothing follows from it.

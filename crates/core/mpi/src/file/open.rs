@@ -176,7 +176,7 @@ async fn close(file: Rc<File>, circle: Circle) -> Result<()> {
     };
     let consented = consent(&circle, ready).await;
     // Without a process that is lost, nobody can consent any more: each closes what it has.
-    let lost = consented.as_ref().err().filter(|error| error.code == MPI_ERR_PROC_ABORTED).cloned();
+    let lost = consented.as_ref().err().filter(|error| error.code == crate::lost::class()).cloned();
     if lost.is_none() {
         consented?;
     }

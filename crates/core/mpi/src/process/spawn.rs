@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::identity::{self, Identity};
 use crate::info;
 use crate::info_map::InfoMap;
+use crate::lost::is_survived;
 use crate::meeting::gate::Gate;
 use crate::meeting::introduce::{introduce, join};
 use crate::meeting::pass_on::{agree, pass_on, tell};
@@ -16,6 +17,7 @@ use crate::objects::{Comm, Group, Info};
 use crate::process::hints::Hints;
 use crate::runtime::runtime;
 use crate::scope::Errhandler;
+use crate::task;
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
 use std::os::fd::{AsFd, OwnedFd};
@@ -213,6 +215,11 @@ fn spawn(
     bridge::sweep();
     let circle = comm.circle();
     let root = root as usize;
+    if is_survived() {
+        // Children would wait for ever for a parent that is lost.
+        let circle = circle.clone();
+        task::run(async move { circle.meet().await })?;
+    }
     let (meeting, told) = match wanted {
         None => (None, None),
         Some(Err(error)) => (None, Some(Err(error))),

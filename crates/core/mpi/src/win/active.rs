@@ -7,6 +7,7 @@ use super::target;
 use crate::args::Out;
 use crate::constants::*;
 use crate::error::Result;
+use crate::lost::is_survived;
 use crate::noted;
 use crate::objects::Group;
 use crate::win::{checked, exposed};
@@ -63,7 +64,11 @@ pub fn win_start(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
     let targets = ranks(&win, &group)?;
     win.judge(|epochs| epochs.start(Ranks::from_iter(targets.iter().copied())))?;
     exposed::started(&win, &targets, assert);
-    target::outcome(&win, win.window.start(&targets, assert & MPI_MODE_NOCHECK == 0))
+    let started = target::outcome(&win, win.window.start(&targets, assert & MPI_MODE_NOCHECK == 0));
+    if started.is_err() && is_survived() {
+        win.judge(|epochs| epochs.complete())?;
+    }
+    started
 }
 
 /// MPI_Win_complete
@@ -87,15 +92,22 @@ pub fn win_post(group: Rc<Group>, assert: i32, win: Rc<Win>) -> Result<()> {
 /// MPI_Win_wait
 pub fn win_wait(win: Rc<Win>) -> Result<()> {
     win.judge(|epochs| epochs.awaits())?;
-    target::outcome(&win, win.window.wait())?;
-    win.epochs.waited();
+    let waited = target::outcome(&win, win.window.wait());
+    if waited.is_ok() || is_survived() {
+        win.epochs.waited();
+    }
+    waited?;
     exposed::waited(&win)
 }
 
 /// MPI_Win_test
 pub fn win_test(win: Rc<Win>, flag: Out<i32>) -> Result<()> {
     win.judge(|epochs| epochs.awaits())?;
-    let over = target::outcome(&win, win.window.test())?;
+    let over = target::outcome(&win, win.window.test());
+    if over.is_err() && is_survived() {
+        win.epochs.waited();
+    }
+    let over = over?;
     if over {
         win.epochs.waited();
         exposed::waited(&win)?;

@@ -10,6 +10,9 @@ use crate::comm::arrive::{self, Arrived, arrive};
 use crate::constants::*;
 use crate::context::ContextId;
 use crate::error::{Error, Result};
+use crate::fault::agreement::Call;
+use crate::fault::consensus::Join;
+use crate::lost::is_survived;
 use crate::objects::{Attributes, Comm, Info};
 use crate::runtime::adi;
 use crate::{attribute, check, comm, errhandler, info, task};
@@ -90,7 +93,7 @@ fn make(
     let new = |handle| {
         Rc::new(Win {
             handle: Cell::new(handle),
-            comm: own,
+            comm: Rc::new(own),
             own: Own {
                 base: window.base() as usize,
                 size: window.bytes(rank) as i64,
@@ -191,6 +194,15 @@ pub fn win_detach(win: Rc<Win>, base: *const u8) -> Result<()> {
     target::outcome(&win, detached)
 }
 
+/// Returns when all living members have called it.
+fn meet_living(comm: Rc<Comm>) -> Result<()> {
+    let mut call = Call::new(&comm);
+    task::run(async move {
+        call.agree(Vec::new(), Join::Nothing).await;
+        Ok(())
+    })
+}
+
 /// MPI_Win_free: collective; what the window allocated is gone.
 pub fn win_free(win: Out<usize>) -> Result<()> {
     let found = lookup(win.get())?;
@@ -198,6 +210,11 @@ pub fn win_free(win: Out<usize>) -> Result<()> {
     checked::compare(&found)?;
     checked::synchronised(&found, None)?;
     attribute::delete_all(&found.attributes, win.get())?;
+    if is_survived() {
+        // The barriers of the end do not hold where a member is lost: all that live have come to it, and nobody accesses anything any more.
+        found.window.flush_living();
+        meet_living(found.comm.clone())?;
+    }
     found.window.free();
     comm::on_free(&found.comm);
     object::remove(win.get());

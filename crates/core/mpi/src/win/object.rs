@@ -22,7 +22,7 @@ const CALLS: u32 = 64;
 pub struct Win {
     pub handle: Cell<usize>,
     /// Its processes, and a context of its own. No program has a handle of it.
-    pub comm: Comm,
+    pub comm: Rc<Comm>,
     pub window: Rc<Window>,
     pub epochs: Epochs,
     /// The type of a byte, for accesses of which only the length matters.

@@ -13,7 +13,7 @@ use tern_rma::{Class, Started, Target};
 /// The target's rank, or `None` for MPI_PROC_NULL, with which nothing happens (MPI 5.0 section 12.3).
 #[inline]
 pub fn rank(win: &Win, rank: i32) -> Result<Option<u32>> {
-    if (rank as u32) < win.size() as u32 {
+    if win.window.has(rank) {
         return Ok(Some(rank as u32));
     }
     if rank == MPI_PROC_NULL {

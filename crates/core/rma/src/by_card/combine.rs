@@ -341,7 +341,7 @@ impl Window {
         let spot = Spot { address, len: origin.len(), ..*spot };
         // The rows are gone when the call returns.
         match self.combine_by_messages(&origin, result.as_ref(), &target, &spot, combination, count)? {
-            Started::Pending(ticket) => self.await_members(&|| self.messages.is_done(ticket)),
+            Started::Pending(ticket) => self.await_member(rank, &|| self.messages.is_done(ticket)),
             Started::Done => Ok(()),
         }
     }

@@ -162,9 +162,10 @@ impl Making<'_> {
         self.unfinished.belongings.exposed = private.map(expose).collect();
     }
 
-    /// Offers the window to the others' cards, where they lie apart.
+    /// Offers the window to the others' cards, where they lie apart. Not where the job goes on without lost members: what one of them holds
+    /// the card's words only count, and the member itself knows who holds it.
     pub fn offer_card(&mut self, shared: &Shared, own: &Own) -> Result<(), Error> {
-        if !self.terms.wanted.apart {
+        if !self.terms.wanted.apart || tern_settings::FT.get() {
             return Ok(());
         }
         let (adi, procs, rank) = (self.adi, &self.peers.procs, self.peers.rank);
@@ -219,6 +220,7 @@ impl Making<'_> {
             unit: terms.units[index],
             held: Cell::new(Held::Not),
             taken: Cell::new(0),
+            posted: Cell::new(0),
             found: RefCell::new(Found::default()),
             responsiveness: Responsiveness::default(),
             puts: RefCell::default(),

@@ -26,7 +26,7 @@ impl World {
     }
 
     fn enter(&self) {
-        while !self.guard.try_enter() {
+        while !self.guard.try_enter(1) {
             thread::yield_now();
         }
     }
