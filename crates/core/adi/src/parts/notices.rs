@@ -16,13 +16,13 @@ pub struct Notices {
 }
 
 impl Notices {
-    /// What is wrong with the next `len` bytes of a notice of `size` bytes.
+    /// What is wrong with the next `len` bytes of a notice of `size` bytes. A device may take a packet without any of them.
     pub fn flaw(&self, from: Proc, size: u64, len: usize) -> Option<&'static str> {
         let (has, all) = self.coming.get(&from).map_or((0, size), |(bytes, all)| (bytes.len() as u64, *all as u64));
         match () {
             () if size == 0 || size > LONGEST => Some("no notice has so many bytes"),
             () if size != all => Some("another notice is not whole yet"),
-            () if len == 0 || has + len as u64 > size => Some("its notice does not wait for so many bytes"),
+            () if has + len as u64 > size => Some("its notice does not wait for so many bytes"),
             () => None,
         }
     }
@@ -69,8 +69,8 @@ mod tests {
     fn what_does_not_fit_is_flawed() {
         let mut notices = Notices::default();
         assert!(notices.flaw(3, 0, 0).is_some() && notices.flaw(3, LONGEST + 1, 1).is_some());
-        assert!(notices.flaw(3, 5, 0).is_some() && notices.flaw(3, 5, 6).is_some());
-        assert!(notices.flaw(3, 5, 5).is_none());
+        assert!(notices.flaw(3, 5, 6).is_some());
+        assert!(notices.flaw(3, 5, 0).is_none() && notices.flaw(3, 5, 5).is_none());
         notices.take_in(3, 5, b"ab");
         assert!(notices.flaw(3, 5, 4).is_some() && notices.flaw(3, 4, 1).is_some());
         assert!(notices.flaw(3, 5, 3).is_none() && notices.flaw(4, 9, 9).is_none());

@@ -24,6 +24,7 @@ pub const JOIN: u64 = 11;
 pub const ATS: u64 = 16;
 pub const ATS_KEPT: u64 = 17;
 pub const ATS_UNCONFIRMED: u64 = 18;
+const NOTICE: u64 = 19;
 
 /// Bytes of the send that waits to be answered, beyond the eager limit, and of the receive that waits for its message.
 const SENT: usize = 40;
@@ -113,8 +114,10 @@ fn impossible(send: u64, receive: u64) -> Vec<Forged> {
         // It has matched nothing.
         ([DATA, 0, 4, receive], vec![0; 4]),
         ([FIN, 0, 0, receive], vec![]),
+        ([NOTICE, 0, 3, 0], vec![0; 4]),
+        ([NOTICE, 0, 0, 0], vec![]),
     ];
-    all.extend([0, 19, 255].map(|kind| ([kind, who, 4, 0], vec![0; 4])));
+    all.extend([0, 20, 255].map(|kind| ([kind, who, 4, 0], vec![0; 4])));
     for kind in [DATA, FIN] {
         all.extend([0, send, nobody, u64::from(u32::MAX)].map(|request| ([kind, 0, 4, request], vec![0; 4])));
     }

@@ -96,7 +96,7 @@ fn the_others_are_told_to_leave_when_they_have_no_ranks() {
     two.tells(0, Up::Idle(0));
     assert_eq!(two.heard(0), []);
     two.loses(1);
-    assert_eq!(two.heard(0), [Down::Leave]);
+    assert_eq!(two.heard(0), [Down::Lost(0, vec![1]), Down::Leave]);
     assert_eq!(two.server.losses.code(None), 1);
     assert!(!two.server.is_ending());
 }
@@ -118,7 +118,7 @@ fn names_of_a_lost_host_are_taken_back() {
     two.loses(1);
     two.tells(0, about(About::LookUp));
     let answer = |value, text: &str| Down::Answer(0, value, text.into());
-    assert_eq!(two.heard(0), [answer(0, "p"), Down::Unpublished("s".into()), answer(-1, "")]);
+    assert_eq!(two.heard(0), [answer(0, "p"), Down::Lost(0, vec![1]), Down::Unpublished("s".into()), answer(-1, "")]);
 }
 
 #[test]
@@ -128,7 +128,11 @@ fn a_spawn_fails_with_a_host_that_is_to_take_part() {
     assert!(matches!(two.heard(0)[..], [Down::Spawn(_)]));
     two.tells(0, Up::Started { world: 1, failed: None });
     two.loses(1);
-    assert_eq!(two.heard(0), [Down::Recall(1), Down::Answer(0, -1, "host b is lost".into())]);
+    let told = [Down::Lost(0, vec![1]), Down::Lost(1, vec![1]), Down::Recall(1)];
+    assert_eq!(
+        two.heard(0),
+        told.into_iter().chain([Down::Answer(0, -1, "host b is lost".into())]).collect::<Vec<_>>()
+    );
     // The next one goes where it can.
     two.tells(0, spawn(Some("b")));
     assert_eq!(two.heard(0), [Down::Answer(0, -1, "host b is lost".into())]);
