@@ -95,6 +95,11 @@ fn look() {
     adi().look();
 }
 
+/// Whether all others have come to MPI_Finalize, and may have ended.
+pub fn has_left() -> bool {
+    LEFT.get().get()
+}
+
 /// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.
 pub fn leave(world: &Rc<Comm>, is_last: bool) {
     shrink::meet(world);

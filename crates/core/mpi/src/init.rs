@@ -248,8 +248,8 @@ fn quiesce(world: &Rc<Comm>) {
 
 /// All that this process has sent has left it. What could not, and to whom, is told.
 pub fn settle() {
-    // Where the job goes on without some, all the others have come by now, and may have ended.
-    adi().mcm().settle(!crate::lost::is_survived());
+    // What goes to peers that have left is of no concern.
+    adi().mcm().settle(!crate::fault::has_left());
     adi().progress();
 }
 

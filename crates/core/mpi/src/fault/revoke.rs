@@ -22,7 +22,7 @@ use tern_node::clock;
 
 /// How long after the last event messages of revoked communicators are looked for at each progress, in nanoseconds. One that comes later than
 /// that waits for the next event.
-const LINGERS: u64 = 2_000_000_000;
+const LINGERS: u64 = 60_000_000_000;
 
 /// A communicator that is revoked.
 struct Revoked {

@@ -1,6 +1,6 @@
 //! What the living members of a communicator do together: agree on a flag, and make a communicator of those that live.
 
-use super::agreement::Call;
+use super::agreement::{self, Call};
 use super::consensus::{Join, Ranks};
 use super::failed::members;
 use super::revoke;
@@ -12,13 +12,14 @@ use crate::error::{Error, Result};
 use crate::identity;
 use crate::objects::{Comm, Group, objects};
 use crate::request::{About, Outcome, Request, Work};
-use crate::runtime::adi;
+use crate::runtime::{adi, runtime};
 use crate::scope::Scope;
 use crate::task::{self, run};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tern_adi::Proc;
+use tern_mcm::PeerState;
 
 /// MPIX_Comm_agree: `flag` becomes the bitwise AND over all living members, even where `comm` is revoked.
 ///
@@ -108,8 +109,8 @@ async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
     Ok(Some(Comm::new(id, local, remote, inherited(&comm))))
 }
 
-/// How long MPI_Finalize waits for a decision after a process was lost meanwhile: one that has its own may have ended, and answers no more.
-const LEFT: Duration = Duration::from_secs(5);
+/// How often MPI_Finalize looks, once a process was lost meanwhile, which others have ended: one that has its decision ends, and answers no more.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Returns when all living members have come. Nobody who comes has an agreement left that needs this process. What this process has to send
 /// goes before, while nobody can have left. A member comes when it has received what it wants.
@@ -120,14 +121,22 @@ pub fn meet(comm: &Rc<Comm>) {
         call.agree(Vec::new(), Join::Nothing).await;
         Ok(())
     });
-    let (mut known, mut since) = (adi().lost().len(), None);
+    let (known, mut looked) = (adi().lost().len(), Instant::now());
     adi().wait_until(&mut || {
-        let lost = adi().lost().len();
-        if std::mem::replace(&mut known, lost) != lost {
-            since = Some(Instant::now());
+        if adi().lost().len() > known && looked.elapsed() >= LOOK {
+            looked = Instant::now();
+            ended(comm).for_each(agreement::died);
         }
-        task.is_done() || since.is_some_and(|since: Instant| since.elapsed() >= LEFT)
+        task.is_done()
     });
+}
+
+/// Members on this node whose processes have ended, lost or not. Of others their connections tell when something is sent to them.
+fn ended(comm: &Comm) -> impl Iterator<Item = Proc> {
+    let me = runtime().me;
+    let direct = adi().mcm().direct();
+    let is_there = move |proc: Proc| direct.is_none_or(|direct| direct.peer_is(proc, PeerState::Alive));
+    comm.local.procs.to_vec().into_iter().filter(move |&proc| proc != me && !is_there(proc))
 }
 
 /// The groups without those that have failed.

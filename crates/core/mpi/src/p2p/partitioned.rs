@@ -174,8 +174,10 @@ enum Found {
     Lost(Box<Error>),
 }
 
-fn lost(peer: Proc) -> Option<Found> {
-    adi().why_lost(peer).map(|_| Found::Lost(crate::lost::error(peer)))
+/// Why nothing will come from `peer` on `comm`.
+fn lost(comm: &Comm, peer: Proc) -> Option<Found> {
+    let lost = || adi().why_lost(peer).map(|_| crate::lost::error(peer));
+    comm.check_revoked().err().or_else(lost).map(Found::Lost)
 }
 
 impl Receiver {
@@ -188,7 +190,7 @@ impl Receiver {
             let pattern = pattern(&self.comm, key.0, ANNOUNCEMENTS);
             let attempt = || match announced.borrow_mut().remove(&key) {
                 Some(channel) => Some(Found::Channel(channel)),
-                None => adi().matched_probe(pattern).map(Found::Announcement).or_else(|| lost(key.0)),
+                None => adi().matched_probe(pattern).map(Found::Announcement).or_else(|| lost(&self.comm, key.0)),
             };
             let awaiting = Awaiting::new(self.comm.context, key.0);
             let found = until(attempt).await;

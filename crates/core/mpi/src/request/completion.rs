@@ -78,7 +78,7 @@ pub fn test(request: Out<usize>, flag: Out<i32>, status: StatusOut) -> Result<()
             return Ok(());
         }
     }
-    flag.set(1);
+    flag.set(!found.is_interrupted() as i32);
     let outcome = retire(&found, &mut handle);
     request.set(handle);
     report_one(outcome, status)
@@ -315,8 +315,9 @@ pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> 
     if !found.is_done() {
         adi().look();
     }
-    flag.set(found.is_done() as i32);
-    if found.is_done() {
+    let done = found.is_done() && !found.is_interrupted();
+    flag.set(done as i32);
+    if done {
         status.set(&found.peek());
     }
     Ok(())
