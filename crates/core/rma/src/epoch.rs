@@ -243,18 +243,20 @@ impl Window {
     pub fn start(&self, group: &[u32], told: bool) -> Result<(), Error> {
         // Acquire: pairs with the release in `post`, where that has told nobody.
         fence(Ordering::Acquire);
-        for (at, &target) in group.iter().enumerate().filter(|_| told) {
+        let asked = if told { group } else { &[] };
+        for (at, &target) in asked.iter().enumerate() {
             let posts = self.shared.posts(self.rank(), target);
             let taken = &self.remote(target).taken;
             let procs = || vec![self.peers.procs[target as usize]];
             let awaited = || Awaited::Members { context: self.peers.context, procs: procs() };
             // Acquire: pairs with the release in `post`.
             let has_posted = || posts.load(Ordering::Acquire) != taken.get();
-            match self.await_member_telling(target, &has_posted, &awaited) {
-                Ok(()) => taken.set(taken.get().wrapping_add(1)),
-                Err(lost) if self.survives => return Err(self.start_without(group, at, lost)),
-                Err(lost) => return Err(lost),
+            if !has_posted()
+                && let Err(lost) = self.await_member_telling(target, &has_posted, &awaited)
+            {
+                return Err(self.start_without(group, at, lost));
             }
+            taken.set(taken.get().wrapping_add(1));
         }
         self.started.borrow_mut().extend_from_slice(group);
         Ok(())

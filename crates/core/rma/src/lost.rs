@@ -185,9 +185,12 @@ impl Window {
     }
 
     /// A target of the group that [`Window::start`] was called for is lost, at `from`:
-    /// there is no epoch, and those that live do not wait for its end.
+    /// there is no epoch, and where the job goes on those that live do not wait for its end.
     #[cold]
     pub(crate) fn start_without(&self, group: &[u32], from: usize, lost: Error) -> Error {
+        if !self.survives {
+            return lost;
+        }
         for &target in &group[from..] {
             let (posts, taken) = (self.shared.posts(self.rank(), target), &self.remote(target).taken);
             // Acquire: pairs with the release in `post`.
