@@ -243,8 +243,17 @@ impl Window {
     pub fn start(&self, group: &[u32], told: bool) -> Result<(), Error> {
         // Acquire: pairs with the release in `post`, where that has told nobody.
         fence(Ordering::Acquire);
-        let asked = if told { group } else { &[] };
-        for (at, &target) in asked.iter().enumerate() {
+        if told {
+            self.await_posts(group)?;
+        }
+        self.started.borrow_mut().extend_from_slice(group);
+        Ok(())
+    }
+
+    /// Waits until all of `group` have posted.
+    #[inline(always)]
+    fn await_posts(&self, group: &[u32]) -> Result<(), Error> {
+        for (at, &target) in group.iter().enumerate() {
             let posts = self.shared.posts(self.rank(), target);
             let taken = &self.remote(target).taken;
             let procs = || vec![self.peers.procs[target as usize]];
@@ -258,7 +267,6 @@ impl Window {
             }
             taken.set(taken.get().wrapping_add(1));
         }
-        self.started.borrow_mut().extend_from_slice(group);
         Ok(())
     }
 
