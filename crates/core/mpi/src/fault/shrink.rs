@@ -136,7 +136,7 @@ fn ended(comm: &Comm) -> impl Iterator<Item = Proc> {
     let me = runtime().me;
     let direct = adi().mcm().direct();
     let is_there = move |proc: Proc| direct.is_none_or(|direct| direct.peer_is(proc, PeerState::Alive));
-    comm.local.procs.to_vec().into_iter().filter(move |&proc| proc != me && !is_there(proc))
+    comm.local.procs.iter().copied().filter(move |&proc| proc != me && !is_there(proc))
 }
 
 /// The groups without those that have failed.
