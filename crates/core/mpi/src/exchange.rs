@@ -41,7 +41,7 @@ impl Circle {
     /// Combines the contributions of all; every process gets the result. `combine` must not
     /// depend on the order.
     ///
-    /// Errors: a member is lost (MPI_ERR_PROC_ABORTED).
+    /// Errors: a member is lost ([`lost::class`]).
     pub async fn agree(&self, value: Vec<u8>, combine: Combine) -> Result<Vec<u8>> {
         let size = self.procs.len();
         let mut outcome = Ok(value);
@@ -126,7 +126,7 @@ impl Circle {
 
     /// What the process with index `from` has sent.
     ///
-    /// Errors: it is lost (MPI_ERR_PROC_ABORTED), or there is no memory for it (MPI_ERR_NO_MEM), and it is taken to nowhere.
+    /// Errors: it is lost ([`lost::class`]), or there is no memory for it (MPI_ERR_NO_MEM), and it is taken to nowhere.
     pub async fn receive(&self, from: usize) -> Result<Vec<u8>> {
         let proc = self.procs[from];
         let pattern =

@@ -1,5 +1,5 @@
-//! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4). And those
-//! that send what cannot be right: the job ends.
+//! Processes that cannot be reached any more, as programs see it: MPI_ERR_PROC_ABORTED (MPI 5.0 section 9.4), or MPI_ERR_PROC_FAILED where
+//! the job goes on ([`crate::fault`]). And those that send what cannot be right: the job ends.
 
 use crate::constants::{
     MPI_ERR_OTHER, MPI_ERR_PROC_ABORTED, MPI_ERR_PROC_FAILED, MPI_ERR_PROC_FAILED_PENDING, MPI_ERR_REVOKED,

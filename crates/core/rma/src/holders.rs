@@ -1,5 +1,5 @@
-//! Who has the locks of a window: told to those that wait for one, when the user wants to know what they wait for (TERN_STALL), and taken from
-//! those that are lost, when the job goes on without them (TERN_FT).
+//! Who has the locks of a window. Those that wait for one are told, when the user wants to know what they wait for (TERN_STALL). Where the job
+//! goes on without processes that are lost (TERN_FT), the living take the locks of these.
 //!
 //! Who has a lock alone stands in its word. Those that share it are only counted there, so each notes it in a byte of its own. What a lost one has
 //! noted says what the others have to take from the count; who is lost while it takes or gives up a lock leaves that in doubt.

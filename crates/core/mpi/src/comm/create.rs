@@ -5,7 +5,7 @@
 //! processes exchange what they must know of each other, and with that have all arrived; then
 //! they agree on a context id. Blocking functions do both at once where they can ([`crate::comm::arrive`]).
 
-use crate::args::{Out, RawStatus};
+use crate::args::Out;
 use crate::attribute;
 use crate::check;
 use crate::comm::arrive::{self, Arrived, arrive};
@@ -18,12 +18,12 @@ use crate::identity::{to_bytes, to_procs};
 use crate::info;
 use crate::info_map::InfoMap;
 use crate::memory_kinds;
-use crate::objects::{Attributes, Comm, Group, Info, objects};
-use crate::request::{About, Outcome, Request, Work};
+use crate::objects::comm::{stand_in, take_place};
+use crate::objects::{Attributes, Comm, Group, Info};
+use crate::request::Request;
 use crate::runtime::runtime;
 use crate::scope::{Errhandler, ErrhandlerKind, Scope};
 use crate::task::{self, run};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A new communicator, or none for a process that is not in it.
@@ -73,11 +73,8 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
     let copies = attribute::copy_all(&comm.attributes, comm.handle.get());
     let failed = copies.as_ref().err().cloned();
     let circle = comm.circle();
-    let early = Rc::new(Comm::before(&comm));
-    let handle = objects().comms.borrow_mut().insert_with(|handle| {
-        early.handle.set(handle);
-        early.clone()
-    });
+    let early = stand_in(&comm);
+    let handle = early.handle.get();
     let parent = comm.clone();
     let task = task::start(async move {
         let made = duplicate(parent, circle, copies, info, None).await;
@@ -85,8 +82,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
             Ok(new) => (new, Ok(())),
             Err(error) => (None, Err(error)),
         };
-        let new = new.map(|new| Rc::new(new.after(&early)));
-        objects().comms.borrow_mut().fill(handle, new);
+        take_place(&early, new);
         outcome
     });
     if let Some(error) = failed {
@@ -94,17 +90,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
         return Err(error);
     }
     newcomm.set(handle);
-    let done = task.clone();
-    let finish = move || Outcome { status: RawStatus::empty(), error: task.take().and_then(Result::err) };
-    let work = Work {
-        scope: Scope::of(comm),
-        done: Box::new(move || done.is_done()),
-        finish: Box::new(finish),
-        ended: RefCell::default(),
-        cancel: None,
-        about: About::default(),
-    };
-    request.set(Request::Work(Rc::new(work)).into_handle());
+    request.set(Request::of_task(Scope::of(comm), task).into_handle());
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 use super::consensus::{Agreement, Decision, Join, Message, Ranks};
 use super::failed::members;
 use super::notice::{Key, Name, Notice};
+use crate::error::Result;
 use crate::guarded::Guarded;
 use crate::objects::Comm;
 use crate::runtime::{adi, runtime};
@@ -69,6 +70,15 @@ impl Drop for Call {
     fn drop(&mut self) {
         self.comm.fault.over.set(self.number);
         stepped();
+    }
+}
+
+/// Is over when all living members of `comm` have begun it.
+pub fn meet(comm: &Rc<Comm>) -> impl Future<Output = Result<()>> + use<> {
+    let mut call = Call::new(comm);
+    async move {
+        call.agree(Vec::new(), Join::Nothing).await;
+        Ok(())
     }
 }
 

@@ -3,19 +3,18 @@
 use super::agreement::{self, Call};
 use super::consensus::{Join, Ranks};
 use super::failed::members;
-use super::revoke;
-use crate::args::{Out, RawStatus};
+use crate::args::Out;
 use crate::comm::create::{Made, give, inherited};
 use crate::constants::*;
 use crate::context;
 use crate::error::{Error, Result};
 use crate::identity;
-use crate::objects::{Comm, Group, objects};
-use crate::request::{About, Outcome, Request, Work};
+use crate::objects::comm::{stand_in, take_place};
+use crate::objects::{Comm, Group};
+use crate::request::Request;
 use crate::runtime::{adi, runtime};
 use crate::scope::Scope;
 use crate::task::{self, run};
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tern_adi::Proc;
@@ -31,7 +30,7 @@ pub fn comm_agree(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
 /// MPIX_Comm_iagree: as MPIX_Comm_agree, whose `flag` is set when the request is complete.
 pub fn comm_iagree(comm: Rc<Comm>, flag: Out<i32>, request: Out<usize>) -> Result<()> {
     let task = task::start(agree_on(comm.clone(), flag));
-    request.set(Request::Work(Rc::new(work(comm, task))).into_handle());
+    request.set(Request::of_task(Scope::of(comm), task).into_handle());
     Ok(())
 }
 
@@ -48,20 +47,6 @@ fn agree_on(comm: Rc<Comm>, flag: Out<i32>) -> impl Future<Output = Result<()>> 
     }
 }
 
-/// The request of what goes on in the background.
-fn work(comm: Rc<Comm>, task: Rc<task::Task<()>>) -> Work {
-    let done = task.clone();
-    let finish = move || Outcome { status: RawStatus::empty(), error: task.take().and_then(Result::err) };
-    Work {
-        scope: Scope::of(comm),
-        done: Box::new(move || done.is_done()),
-        finish: Box::new(finish),
-        ended: RefCell::default(),
-        cancel: None,
-        about: About::default(),
-    }
-}
-
 /// MPIX_Comm_shrink: a communicator of the living members, in their order.
 pub fn comm_shrink(comm: Rc<Comm>, newcomm: Out<usize>) -> Result<()> {
     let early = context::offer_early().to_vec();
@@ -70,20 +55,15 @@ pub fn comm_shrink(comm: Rc<Comm>, newcomm: Out<usize>) -> Result<()> {
 
 /// MPIX_Comm_ishrink: as MPIX_Comm_shrink. `newcomm` is set at once, and names a stand-in until the request is complete.
 pub fn comm_ishrink(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Result<()> {
-    let early = Rc::new(Comm::before(&comm));
-    let handle = objects().comms.borrow_mut().insert_with(|handle| {
-        early.handle.set(handle);
-        early.clone()
-    });
+    let early = stand_in(&comm);
+    newcomm.set(early.handle.get());
     let (call, parent) = (Call::new(&comm), comm.clone());
     let task = task::start(async move {
-        let new = shrink(call, parent, context::no_offer()).await?.map(|new| Rc::new(new.after(&early)));
-        objects().comms.borrow_mut().fill(handle, new.clone());
-        new.iter().for_each(revoke::made);
+        let made = shrink(call, parent, context::no_offer()).await?;
+        take_place(&early, made);
         Ok(())
     });
-    newcomm.set(handle);
-    request.set(Request::Work(Rc::new(work(comm, task))).into_handle());
+    request.set(Request::of_task(Scope::of(comm), task).into_handle());
     Ok(())
 }
 
@@ -116,11 +96,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// goes before, while nobody can have left. A member comes when it has received what it wants.
 pub fn meet(comm: &Rc<Comm>) {
     adi().wait_until(&mut || adi().is_flushed());
-    let mut call = Call::new(comm);
-    let task = task::start(async move {
-        call.agree(Vec::new(), Join::Nothing).await;
-        Ok(())
-    });
+    let task = task::start(agreement::meet(comm));
     let (known, mut looked) = (adi().lost().len(), Instant::now());
     adi().wait_until(&mut || {
         if adi().lost().len() > known && looked.elapsed() >= LOOK {

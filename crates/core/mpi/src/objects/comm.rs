@@ -235,8 +235,29 @@ pub fn hand_out(comm: Comm) -> usize {
         comm.handle.set(handle);
         comm.clone()
     });
-    HANDED_OUT.get().get().inspect(|told| told(&comm));
+    tell_handed_out(&comm);
     handle
+}
+
+/// What stands for a communicator that is being made in the background, with its handle: like `parent`, but that it cannot communicate.
+pub fn stand_in(parent: &Comm) -> Rc<Comm> {
+    let early = Rc::new(Comm::before(parent));
+    objects().comms.borrow_mut().insert_with(|handle| {
+        early.handle.set(handle);
+        early.clone()
+    });
+    early
+}
+
+/// What was made takes the place of what stood for it; with nothing made the handle is free again.
+pub fn take_place(early: &Comm, made: Option<Comm>) {
+    let new = made.map(|made| Rc::new(made.after(early)));
+    objects().comms.borrow_mut().fill(early.handle.get(), new.clone());
+    new.iter().for_each(tell_handed_out);
+}
+
+fn tell_handed_out(comm: &Rc<Comm>) {
+    HANDED_OUT.get().get().inspect(|told| told(comm));
 }
 
 /// Hears of a communicator.

@@ -19,6 +19,7 @@ use crate::request::freeing::Freeing;
 use crate::request::persistent::Persistent;
 use crate::runtime::adi;
 use crate::scope::Scope;
+use crate::task::Task;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use tern_adi::{Ended, Name, Over, Owner};
@@ -124,6 +125,13 @@ impl Request {
         let finish = Box::new(finish);
         let (ended, about) = (RefCell::default(), About::default());
         Request::Work(Rc::new(Work { scope, done: Box::new(done), finish, ended, cancel: None, about }))
+    }
+
+    /// A request for work in the background that gives nothing but an error.
+    pub fn of_task(scope: Scope, task: Rc<Task<()>>) -> Request {
+        let done = task.clone();
+        let finish = move || Outcome { status: RawStatus::empty(), error: task.take().and_then(Result::err) };
+        Request::work_ending(scope, move || done.is_done(), finish)
     }
 
     /// Names the request; the program gets the handle. A transfer is named by the engine, which keeps

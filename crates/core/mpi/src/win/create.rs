@@ -10,8 +10,7 @@ use crate::comm::arrive::{self, Arrived, arrive};
 use crate::constants::*;
 use crate::context::ContextId;
 use crate::error::{Error, Result};
-use crate::fault::agreement::Call;
-use crate::fault::consensus::Join;
+use crate::fault::agreement;
 use crate::lost::is_survived;
 use crate::objects::{Attributes, Comm, Info};
 use crate::runtime::adi;
@@ -194,15 +193,6 @@ pub fn win_detach(win: Rc<Win>, base: *const u8) -> Result<()> {
     target::outcome(&win, detached)
 }
 
-/// Returns when all living members have called it.
-fn meet_living(comm: Rc<Comm>) -> Result<()> {
-    let mut call = Call::new(&comm);
-    task::run(async move {
-        call.agree(Vec::new(), Join::Nothing).await;
-        Ok(())
-    })
-}
-
 /// MPI_Win_free: collective; what the window allocated is gone.
 pub fn win_free(win: Out<usize>) -> Result<()> {
     let found = lookup(win.get())?;
@@ -213,7 +203,7 @@ pub fn win_free(win: Out<usize>) -> Result<()> {
     if is_survived() {
         // The barriers of the end do not hold where a member is lost: all that live have come to it, and nobody accesses anything any more.
         found.window.flush_living();
-        meet_living(found.comm.clone())?;
+        task::run(agreement::meet(&found.comm))?;
     }
     found.window.free();
     comm::on_free(&found.comm);

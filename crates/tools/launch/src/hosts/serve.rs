@@ -161,27 +161,10 @@ pub fn run(options: &Options, layout: Layout, mask: libc::sigset_t, keeper: Owne
     shares.extend(host_list::without_ranks(&options.blocks, &shares));
     let deadline = options.timeout.map(|timeout| Instant::now() + timeout);
     let job_id = tern_pmi::new_job_id();
-    let agents = Vec::new();
     let (tell, events) = channel();
-    let mut server = Server {
-        options,
-        job_id,
-        slots: host_list::slots(&options.blocks, &shares, options.per_host),
-        further: Vec::new(),
-        names: Vec::new(),
-        shares,
-        nodes,
-        agents,
-        code: None,
-        losses: Losses::default(),
-        kill_at: None,
-        deadline,
-        relays: Default::default(),
-        stall: None,
-        awaited: false,
-        starting: None,
-        debugger: Some((debugger, tell.clone())),
-    };
+    let slots = host_list::slots(&options.blocks, &shares, options.per_host);
+    let server = Server::new(options, job_id, shares, nodes, Vec::new());
+    let mut server = Server { slots, deadline, debugger: Some((debugger, tell.clone())), ..server };
     match server.begin(&tell, mask) {
         Ok(()) => {
             watch(tell, keeper);
@@ -221,6 +204,31 @@ fn take_signals(tell: Sender<Event>) {
             }
         }
     });
+}
+
+impl<'a> Server<'a> {
+    /// Of these agents, of which none has come yet.
+    fn new(options: &'a Options, job_id: u64, shares: Vec<Share>, nodes: Nodes, agents: Vec<Agent>) -> Server<'a> {
+        Server {
+            options,
+            job_id,
+            shares,
+            slots: Vec::new(),
+            further: Vec::new(),
+            names: Vec::new(),
+            nodes,
+            agents,
+            code: None,
+            losses: Losses::default(),
+            kill_at: None,
+            deadline: None,
+            relays: Default::default(),
+            stall: None,
+            awaited: false,
+            starting: None,
+            debugger: None,
+        }
+    }
 }
 
 impl Server<'_> {

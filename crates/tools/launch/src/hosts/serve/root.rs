@@ -18,27 +18,10 @@ pub fn run(begin: &Begin, leader: OwnedFd) -> i32 {
     let options = Options { goes_on: tern_settings::FT.get(), ..Options::default() };
     let (tell, events) = channel();
     let shares = begin.nodes.sizes().map(|ranks| Share { name: String::new(), ranks }).collect();
-    let mut server = Server {
-        options: &options,
-        job_id: begin.job_id,
-        slots: Vec::new(),
-        further: Vec::new(),
-        names: Vec::new(),
-        shares,
-        agents: (0..begin.nodes.count())
-            .map(|node| Agent::expected(format!("of rank {}", begin.nodes.members(node)[0])))
-            .collect(),
-        nodes: begin.nodes.clone(),
-        code: None,
-        losses: Default::default(),
-        kill_at: None,
-        deadline: None,
-        relays: Default::default(),
-        stall: None,
-        awaited: true,
-        starting: None,
-        debugger: None,
-    };
+    let agent = |node| Agent::expected(format!("of rank {}", begin.nodes.members(node)[0]));
+    let agents = (0..begin.nodes.count()).map(agent).collect();
+    let server = Server::new(&options, begin.job_id, shares, begin.nodes.clone(), agents);
+    let mut server = Server { awaited: true, ..server };
     match server.listen(begin.secret, &tell) {
         Ok(callers) => Begin::answer(&leader, Ok(&callers)),
         Err(text) => {

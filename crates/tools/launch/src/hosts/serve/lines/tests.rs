@@ -50,25 +50,8 @@ impl Job<'_> {
     fn new(options: &Options, own: bool) -> Job<'_> {
         let mut agent = Agent::expected("a".into());
         agent.pid = i32::from(own) * i32::MAX;
-        let server = Server {
-            options,
-            job_id: 1,
-            slots: Vec::new(),
-            further: Vec::new(),
-            names: Vec::new(),
-            shares: vec![Share { name: "a".into(), ranks: 1 }],
-            nodes: Nodes::one(1),
-            agents: vec![agent],
-            code: None,
-            losses: Default::default(),
-            kill_at: None,
-            deadline: None,
-            relays: Default::default(),
-            stall: None,
-            awaited: false,
-            starting: None,
-            debugger: None,
-        };
+        let shares = vec![Share { name: "a".into(), ranks: 1 }];
+        let server = Server::new(options, 1, shares, Nodes::one(1), vec![agent]);
         let line = || {
             let (here, there) = pair();
             (Arc::new(here), there)

@@ -18,25 +18,10 @@ impl Two {
     fn new(goes_on: bool) -> Two {
         let options: &Options = Box::leak(Box::new(Options { goes_on, ..Options::default() }));
         let names = ["a", "b"];
-        let mut server = Server {
-            options,
-            job_id: 1,
-            slots: vec![None; 2],
-            further: Vec::new(),
-            names: Vec::new(),
-            shares: names.map(|name| Share { name: name.into(), ranks: 1 }).into(),
-            nodes: Nodes::even(2, 2),
-            agents: names.map(|name| Agent::expected(name.into())).into(),
-            code: None,
-            losses: Default::default(),
-            kill_at: None,
-            deadline: None,
-            relays: Default::default(),
-            stall: None,
-            awaited: false,
-            starting: None,
-            debugger: None,
-        };
+        let shares = names.map(|name| Share { name: name.into(), ranks: 1 }).into();
+        let agents = names.map(|name| Agent::expected(name.into())).into();
+        let server = Server::new(options, 1, shares, Nodes::even(2, 2), agents);
+        let mut server = Server { slots: vec![None; 2], ..server };
         let line = || {
             let (here, there) = pair();
             (Arc::new(here), there)
