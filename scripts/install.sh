@@ -54,6 +54,12 @@ if [ -e "$built/libtern_region_c.so" ]; then
     sed "s/@VERSION@/$version/" "$region/tern_region.3" > "$to/share/man/man3/tern_region.3"
 fi
 
+# For parallel debuggers: the library that shows message queues, and gdb's command that does it.
+if [ -e "$built/libtern_msgq.so" ]; then
+    put 755 "$built/libtern_msgq.so" "$to/lib/libtern_msgq.so"
+    put 644 "$root/wrappers/gdb/tern.py" "$to/share/tern/gdb.py"
+fi
+
 put 755 "$built/mpiexec" "$to/bin/mpiexec"
 ln -sfn mpiexec "$to/bin/mpirun"
 for program in tern-info tern-tune tern-bench; do
@@ -91,7 +97,7 @@ if [ -e "$built/libmpifort_abi.so" ]; then
     done
     put 644 "$root/wrappers/modules.sh" "$to/share/tern/fortran/modules.sh"
     # Modules that mpifort has built are those of these sources.
-    cat "$to"/share/tern/fortran/*.f90 "$to/share/tern/fortran/modules.sh" | cksum | tr -d ' \n' > "$to/share/tern/fortran/sum"
+    cat "$to"/share/tern/fortran/*.f90 "$to"/share/tern/fortran/*.inc "$to/share/tern/fortran/modules.sh" | cksum | tr -d ' \n' > "$to/share/tern/fortran/sum"
     mkdir -p "$to/lib/tern/mod"
     put 755 "$root/wrappers/mpifort" "$to/bin/mpifort"
     for name in mpifort_abi mpif77 mpif90; do

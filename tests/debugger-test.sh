@@ -153,6 +153,37 @@ grep -q '^\[1\] .*= 42$' "$evidence" || wrong="$wrong, what is for rank 1 does n
 ! grep -q '^\[0\] .*= 42$' "$evidence" || wrong="$wrong, what is for rank 1 comes to rank 0"
 ! grep -q '^code' "$evidence" || wrong="$wrong, $(tail -n 1 "$evidence")"
 if [ -z "$wrong" ]; then ok "a debugger for each rank"; else fail "a debugger for each rank" "${wrong#, }"; fi
+# The message queues of a process that waits, by the library that parallel debuggers load; gdb's command tern-queues is such a debugger.
+rm -f "$place"/began.* "$place/end"
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$place/queues" "$here/debugger/queues.c"
+timeout --kill-after=5 100 "$prefix/bin/mpiexec" -n 2 "$place/queues" "$place" < /dev/null > "$place/said" 2>&1 &
+job=$!
+for _ in $(seq 600); do
+    [ "$(cat "$place"/began.* 2> /dev/null | wc -l)" -lt 2 ] || break
+    sleep 0.1
+done
+# Until rank 0 is in its last receive, which comes right after.
+for _ in $(seq 30); do
+    gdb -nx -batch -ex "source $prefix/share/tern/gdb.py" -p "$(cat "$place/began.0")" -ex tern-queues < /dev/null > "$evidence" 2>&1 || true
+    ! grep -q 'tag 99' "$evidence" || break
+done
+touch "$place/end"
+wrong=
+wait "$job" || wrong=", the job ended with code $?"
+# The list is MPI_COMM_WORLD's and that of `work`, in which rank 0 of the world is rank 1.
+sed -n '/^work\|^MPI_COMM_WORLD\|^  /p' "$evidence" | sed 's/ at 0x[0-9a-f]*//' > "$place/list"
+cat > "$place/right" <<'END'
+work (rank 1 of 2)
+  receive from any rank, tag 7, 400 bytes
+  receive from rank 0 (rank 1 of MPI_COMM_WORLD), tag 8, 1000 bytes
+  message from rank 0 (rank 1 of MPI_COMM_WORLD), tag 10, 100000 bytes
+MPI_COMM_WORLD (rank 0 of 2)
+  receive from rank 1, tag 70, elements of a datatype with gaps
+  receive from rank 1, tag 99, 8 bytes
+  message from rank 1, tag 9, 5 bytes
+END
+sed 's/, its sender can see it//' "$place/list" | cmp -s - "$place/right" || wrong="$wrong, another list: $(cat "$place/list")"
+if [ -z "$wrong" ]; then ok "the message queues of a rank"; else fail "the message queues of a rank" "${wrong#, }"; fi
 code=0
 sums || code=1
 # With a line of sums of its own.

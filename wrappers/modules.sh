@@ -62,8 +62,17 @@ find_modules() {
 build_modules() {
     new=$(umask 077 && mktemp -d "$place/.new.XXXXXX")
     trap 'rm -rf "$new"' EXIT INT TERM
+    # Kinds that this compiler has.
+    : > "$new/tern_wide.inc"
+    for wide in "$sources"/wide_*.inc; do
+        { echo 'module trial'; cat "$wide"; echo 'end module trial'; } > "$new/trial.f90"
+        if (cd "$new" && eval "$compiler -c trial.f90" > log 2>&1); then
+            cat "$wide" >> "$new/tern_wide.inc"
+        fi
+    done
+    rm -f "$new"/trial.*
     for source in tern_mpi_base mpi mpi_f08 mpi_ext mpi_f08_ext; do
-        if ! (cd "$new" && eval "$compiler -O2 -fPIC -c '$sources/$source.f90'" > log 2>&1); then
+        if ! (cd "$new" && eval "$compiler -O2 -fPIC -I. -c '$sources/$source.f90'" > log 2>&1); then
             cat "$new/log" >&2
             echo "${0##*/}: $compiler does not compile the module $source of Tern: it needs Fortran 2018's" \
                 "TYPE(*), DIMENSION(..) with BIND(C) (gfortran 9, flang 18 or later have it)" >&2

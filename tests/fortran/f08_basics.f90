@@ -98,6 +98,14 @@ program f08_basics
   call expect(n == 8 .and. i == 0, "PMPI_Sizeof of a LOGICAL")
   call MPI_Sizeof(logical(.true., kind=1), n)
   call expect(n == 1, "MPI_Sizeof of a short LOGICAL")
+  call MPI_Sizeof(real(1, kind=selected_real_kind(18)), n)
+  call expect(n == 16, "MPI_Sizeof of a long REAL")
+  call MPI_Sizeof(real(1, kind=selected_real_kind(33)), n)
+  call expect(n == 16, "MPI_Sizeof of a REAL of 16 bytes")
+  call PMPI_Sizeof(cmplx(1, kind=selected_real_kind(33)), n, i)
+  call expect(n == 32 .and. i == 0, "PMPI_Sizeof of a COMPLEX of 32 bytes")
+  call MPI_Sizeof([int(1, kind=selected_int_kind(38))], n)
+  call expect(n == 16, "MPI_Sizeof of INTEGERs of 16 bytes")
 
   ! Grids: LOGICAL arrays in both directions, more room than dimensions.
   dims = 0

@@ -97,8 +97,8 @@ fn site_below(prefix: &Path) -> PathBuf {
     if packaged { PathBuf::from("/etc/tern.conf") } else { prefix.join("etc/tern.conf") }
 }
 
-/// The file that this code was loaded from.
-fn own_file() -> Option<PathBuf> {
+/// The file that this code was loaded from: the library, or the program.
+pub fn own_file() -> Option<PathBuf> {
     let mut about = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the function writes to `about` alone; any address may be asked about.
     let found = unsafe { libc::dladdr(own_file as *const c_void, about.as_mut_ptr()) };

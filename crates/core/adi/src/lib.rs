@@ -44,6 +44,7 @@ mod data;
 mod matching;
 mod packet;
 mod parts;
+mod places;
 mod progress;
 mod receiving;
 mod segments;
@@ -58,6 +59,7 @@ pub use types::*;
 
 pub use parts::call::Exchanges;
 pub use parts::unexpected::FreeMemory;
+pub use places::Places;
 pub use state::Clock;
 use state::State;
 use std::cell::{Cell, RefCell};

@@ -7,7 +7,8 @@
 mod table;
 mod wild;
 
-use crate::{Pattern, Tuple};
+use crate::{Pattern, Places, Tuple};
+use std::mem::offset_of;
 use table::{NONE, Table};
 use wild::Wild;
 
@@ -315,6 +316,24 @@ impl Matching {
         self.waiting -= 1;
         self.unexpected_wild.take(place.0, self.waiting);
         self.unexpected.remove(place.0)
+    }
+
+    /// Where everything is, for a debugger.
+    pub fn put_places(&self, places: &mut Places) {
+        self.posted.put_places("posted", places);
+        self.unexpected.put_places("unexpected", places);
+        Table::put_entry(places);
+        // It is open only while its call looks at the devices. What it asks for stays in its place meanwhile, and `Requests` says whether it waits.
+        places.put_address("awaited", &self.expected);
+        places.put_option::<Expected>("awaited");
+        let fields = [
+            ("context", offset_of!(Expected, pattern.context)),
+            ("source", offset_of!(Expected, pattern.source)),
+            ("tag", offset_of!(Expected, pattern.tag)),
+            ("id", offset_of!(Expected, id)),
+            ("sequence", offset_of!(Expected, sequence)),
+        ];
+        fields.iter().for_each(|(field, offset)| places.put(&format!("awaited.{field}"), *offset));
     }
 
     /// The unexpected message with `tuple` whose id satisfies `test` (to take back a send).

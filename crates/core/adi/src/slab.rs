@@ -1,5 +1,7 @@
 //! Values by small number, reused: no allocation once warm.
 
+use crate::Places;
+
 /// Entries whose memory is kept for the next ones.
 const KEPT: usize = 1024;
 
@@ -96,6 +98,12 @@ impl<T> Slab<T> {
     pub fn numbered(&self) -> impl Iterator<Item = (u32, &T)> {
         let numbered = self.entries.iter().enumerate();
         numbered.filter_map(|(index, entry)| Some((index as u32, entry.as_ref()?)))
+    }
+
+    /// Where its entries are, for a debugger.
+    pub fn put_places(&self, name: &str, places: &mut Places) {
+        places.put_vec(name, &self.entries);
+        places.put_option::<T>(name);
     }
 
     /// How many live.

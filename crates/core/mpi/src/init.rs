@@ -62,6 +62,7 @@ static STATE: Guarded<State> =
 pub fn acquire(level: i32) -> Result<()> {
     if installed().is_none() {
         install(start()?);
+        crate::debugger::prepare(runtime());
         crate::reach::start();
         crate::stall::start();
         if crate::check::is_on() {

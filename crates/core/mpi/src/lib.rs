@@ -76,6 +76,7 @@ pub mod comm;
 pub mod constants;
 pub mod context;
 pub mod datatype;
+mod debugger;
 pub mod enter;
 pub mod environment;
 pub mod errhandler;

@@ -256,22 +256,27 @@ pub unsafe extern "C" fn sizeof(x: P, size: P, ierror: P) {
     }
 }
 
-/// MPI_Sizeof of LOGICAL(4). The descriptor may be one of the compiler's own; nothing reads it.
-pub unsafe extern "C" fn sizeof_l4(_x: P, size: P, ierror: P) {
-    // SAFETY: the modules give an INTEGER, and another one or null.
-    unsafe {
-        put(size, 4 as c_int);
-        set_ierror(ierror, 0);
-    }
+macro_rules! sizeof {
+    ($($name:ident: $bytes:literal,)*) => {$(
+        /// MPI_Sizeof of a type without a counterpart in C. The descriptor may be one of the compiler's own; nothing reads it.
+        pub unsafe extern "C" fn $name(_x: P, size: P, ierror: P) {
+            // SAFETY: the modules give an INTEGER, and another one or null.
+            unsafe {
+                put(size, $bytes as c_int);
+                set_ierror(ierror, 0);
+            }
+        }
+    )*};
 }
 
-/// MPI_Sizeof of LOGICAL(8), as above.
-pub unsafe extern "C" fn sizeof_l8(_x: P, size: P, ierror: P) {
-    // SAFETY: as above.
-    unsafe {
-        put(size, 8 as c_int);
-        set_ierror(ierror, 0);
-    }
+sizeof! {
+    sizeof_l4: 4,
+    sizeof_l8: 8,
+    sizeof_r10: 16,
+    sizeof_r16: 16,
+    sizeof_c10: 32,
+    sizeof_c16: 32,
+    sizeof_i16: 16,
 }
 
 /// MPI_Status_f2f08 (section 19.3.5): both forms are the same bytes.

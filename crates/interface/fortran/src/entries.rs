@@ -115,6 +115,9 @@ pub fn entries(tables: &Tables, f08: F08) -> String {
                 let _ = writeln!(out, "names!(custom::sizeof: tern_sizeof_{name});");
             }
         }
+        for (name, _) in crate::modules::WIDE {
+            exports(&mut out, &format!("custom::sizeof_{name}"), &[format!("tern_sizeof_{name}")]);
+        }
         out.push_str("names!(probe::section: tern_probe_section);\n");
         exports(&mut out, "probe::texts", &["ternprobetexts".into()]);
     }

@@ -64,6 +64,8 @@ pub fn base(tables: &Tables) -> String {
     out.push_str("  end interface\n\n  interface PMPI_Sizeof\n    procedure");
     let names: Vec<String> = SIZED.iter().map(|(name, _)| format!("tern_sizeof_{name}")).collect();
     let _ = writeln!(out, " {}\n  end interface", names.join(", &\n      "));
+    // What this compiler has of the wide kinds: modules.sh writes the file.
+    out.push_str("  include 'tern_wide.inc'\n");
     out.push_str("\ncontains\n");
     for (operator, word) in [("==", "eq"), ("/=", "ne")] {
         for name in TYPES {
@@ -97,6 +99,25 @@ pub const SIZED: [(&str, &str); 12] = [
     ("l8", "logical(kind=8)"),
     ("ch", "character(len=*)"),
 ];
+
+/// Types that not all compilers have, by the kinds that gfortran and flang give them.
+pub const WIDE: [(&str, &str); 5] = [
+    ("r10", "real(kind=10)"),
+    ("r16", "real(kind=16)"),
+    ("c10", "complex(kind=10)"),
+    ("c16", "complex(kind=16)"),
+    ("i16", "integer(kind=16)"),
+];
+
+/// MPI_Sizeof of one of them, for the specification part of a module.
+pub fn wide(name: &str, ty: &str) -> String {
+    format!(
+        "  interface MPI_Sizeof\n    subroutine tern_sizeof_{name}(x, size, ierror)\n      \
+         {ty}, dimension(..), intent(in) :: x\n      integer, intent(out) :: size\n      \
+         integer, optional, intent(out) :: ierror\n    end subroutine tern_sizeof_{name}\n  end interface\n  \
+         interface PMPI_Sizeof\n    procedure tern_sizeof_{name}\n  end interface\n"
+    )
+}
 
 /// Those of them that have no counterpart in C. In a procedure with BIND(C), gfortran's `-std=` refuses them.
 pub const LOGICALS: [&str; 2] = ["l4", "l8"];

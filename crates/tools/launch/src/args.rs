@@ -15,6 +15,7 @@ use tern_settings::{Entry, Kind, Manager, Source};
 
 use crate::allocation::{self, Allocation, Environment, foreign};
 use crate::host_list::{self, Block, Host};
+use crate::library;
 use crate::options::{Inherit, Options, Program, Stdin, Streams, TIMEOUT};
 use crate::place::{self, Map};
 use section::{Parsed, Section};
@@ -105,6 +106,10 @@ fn finish(options: &mut Options, mut sections: Vec<Section>, env: Environment<'_
     if options.gdb {
         under_debuggers(options);
     }
+    if let Some(windows) = options.windows.clone() {
+        let before = |program: &mut Program| drop(program.command.splice(0..0, windows.prefix()));
+        options.programs.iter_mut().for_each(before);
+    }
     let total: u64 = options.programs.iter().map(|program| u64::from(program.count)).sum();
     if total > u64::from(MAX_RANKS) {
         return Err(format!("{total} processes are more than the {MAX_RANKS} that are possible"));
@@ -146,12 +151,20 @@ fn agree_with_ranks(options: &mut Options) {
     }
 }
 
-/// Puts gdb in front of each program. One terminal shows what all of them say, and lines that are typed go to those that are chosen.
+/// Puts gdb in front of each program, with the command that shows message queues. If the ranks have no windows of their own, one terminal
+/// shows what all of them say, and lines that are typed go to those that are chosen.
 fn under_debuggers(options: &mut Options) {
-    options.streams =
-        Streams { tag: true, merge: true, stdin: Stdin::Addressed, ..std::mem::take(&mut options.streams) };
+    if options.windows.is_none() {
+        options.streams =
+            Streams { tag: true, merge: true, stdin: Stdin::Addressed, ..std::mem::take(&mut options.streams) };
+    }
+    let mut before: Vec<OsString> = vec!["gdb".into(), "-q".into()];
+    if let Some(commands) = library::shared("gdb.py") {
+        before.extend(["-x".into(), commands.into_os_string()]);
+    }
+    before.push("--args".into());
     for program in &mut options.programs {
-        program.command.splice(0..0, ["gdb", "-q", "--args"].map(OsString::from));
+        program.command.splice(0..0, before.iter().cloned());
     }
 }
 

@@ -60,7 +60,9 @@ Options of the job:
                         number of the world, %p for the number of the host, %% for %; -errfile-pattern: errors
   --stdin N|all|none    the rank that reads the standard input; 0 if not given (also -s)
   --gdb                 gdb for each rank, here: lines that are typed go to all, or to those of the last line z RANKS (z 0,2-3;
-                        z: to all again); Ctrl-C stops the ranks. Lines of output have [rank] in front
+                        z: to all again); Ctrl-C stops the ranks. Lines of output have [rank] in front. The
+                        command tern-queues shows the messages that wait
+  --xterm RANKS         these ranks (0,2-3, or all) run in windows of their own, with --gdb too; RANKS! keeps the windows
   -print-all-exitcodes  say how each rank ends
   --with-ft             the job goes on without ranks and hosts that it loses, and MPI calls that need them fail (setting
                         TERN_FT); ulfm or off may follow. -disable-auto-cleanup, --enable-recovery, --continuous: the

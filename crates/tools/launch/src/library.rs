@@ -32,6 +32,12 @@ pub fn folder() -> Option<PathBuf> {
     folder.join(OWN).exists().then_some(folder)
 }
 
+/// A file of Tern's share folder, by the place of this program; none if it was not installed.
+pub fn shared(name: &str) -> Option<PathBuf> {
+    let file = folder()?.parent()?.join("share/tern").join(name);
+    file.exists().then_some(file)
+}
+
 /// Tern's `folder`, and that for programs that open a library by a name without a version ([`by_name`]), in front of what
 /// the loader is to look through already.
 pub fn in_front(folder: &Path, path: Option<&OsStr>) -> OsString {

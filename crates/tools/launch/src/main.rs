@@ -30,6 +30,7 @@ mod say;
 mod signals;
 mod spawn;
 mod uplink;
+mod windows;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -7,6 +7,7 @@ use tern_settings::{Manager, Starter};
 
 use crate::host_list::Block;
 use crate::place::Policy;
+use crate::windows::Windows;
 
 /// A job as asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -47,6 +48,8 @@ pub struct Options {
     pub held: bool,
     /// Each rank runs under a debugger of its own (`--gdb`).
     pub gdb: bool,
+    /// Ranks that run in windows of their own (`--xterm`).
+    pub windows: Option<Windows>,
     /// Leave `LD_LIBRARY_PATH` of the ranks alone (`--no-library-path`).
     pub no_library_path: bool,
     /// Say how each rank ends.

@@ -1,7 +1,8 @@
 //! Entries in queues by pattern, the queues in a hash table that grows with their number. Nothing that is done with
 //! one entry depends on how many there are.
 
-use crate::Pattern;
+use crate::{Pattern, Places};
+use std::mem::offset_of;
 
 /// No entry.
 pub const NONE: u32 = u32::MAX;
@@ -140,6 +141,28 @@ impl Table {
             at = entry.chain;
         }
         None
+    }
+
+    /// Where its queues are, for a debugger: by way of the buckets, for entries that are free keep what they had.
+    pub fn put_places(&self, name: &str, places: &mut Places) {
+        places.put_vec(&format!("{name}.entries"), &self.entries);
+        places.put_vec(&format!("{name}.buckets"), &self.buckets);
+    }
+
+    /// How an entry lies.
+    pub fn put_entry(places: &mut Places) {
+        let fields = [
+            ("size", size_of::<Entry>()),
+            ("context", offset_of!(Entry, key.context)),
+            ("source", offset_of!(Entry, key.source)),
+            ("tag", offset_of!(Entry, key.tag)),
+            ("id", offset_of!(Entry, id)),
+            ("sequence", offset_of!(Entry, sequence)),
+            ("next", offset_of!(Entry, next)),
+            ("chain", offset_of!(Entry, chain)),
+            ("published", offset_of!(Entry, published)),
+        ];
+        fields.iter().for_each(|(field, offset)| places.put(&format!("entry.{field}"), *offset));
     }
 
     /// The oldest entry of `key`.

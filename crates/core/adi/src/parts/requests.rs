@@ -1,8 +1,9 @@
 //! Part of the engine: all transfers of this process, by number and by name, and which of them is over.
 
+use crate::places::put_data;
 use crate::slab::Slab;
 use crate::transfer::{EXPECTED, NONE, Side, Transfer};
-use crate::{Data, Name, Owner, Proc, Status, Tuple};
+use crate::{Data, Name, Owner, Places, Proc, Status, Tuple};
 
 /// Of so many looks at one transfer only, one is left out.
 const QUICK: u32 = 64;
@@ -90,6 +91,15 @@ impl Requests {
     pub fn is_quiet(&self, own: usize) -> bool {
         // Transfer [`EXPECTED`] is always there.
         self.transfers.len() == 1 + own && !self.expecting
+    }
+
+    /// Where everything is, for a debugger.
+    pub fn put_places(&self, places: &mut Places) {
+        self.transfers.put_places("transfers", places);
+        put_data(places, std::mem::offset_of!(Transfer, data));
+        // The receive of a call that only waits for it is under way from the one to the other.
+        places.put_address("expecting", &self.expecting);
+        places.put_address("expected_begun", &self.expected_begun);
     }
 
     // ---- what a packet may name

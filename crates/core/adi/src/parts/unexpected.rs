@@ -3,7 +3,7 @@
 use crate::cap::{BESIDE, Cap};
 use crate::packet::Synchronous;
 use crate::slab::Slab;
-use crate::{Data, Proc, Tuple};
+use crate::{Data, Places, Proc, Tuple};
 use std::collections::HashSet;
 use tern_counters as counters;
 use tern_mcm::Memory;
@@ -118,6 +118,13 @@ impl Unexpected {
     /// Makes room for further peers.
     pub fn grow(&mut self, peers: usize) {
         self.cap.grow(peers);
+    }
+
+    /// Where everything is, for a debugger.
+    pub fn put_places(&self, places: &mut Places) {
+        self.arrivals.put_places("arrivals", places);
+        places.put("arrival.bytes", std::mem::offset_of!(Arrival, size));
+        places.put("arrival.from", std::mem::offset_of!(Arrival, from));
     }
 
     /// See [`crate::Adi::cap_unexpected`] and [`crate::Adi::cap_unexpected_by`].

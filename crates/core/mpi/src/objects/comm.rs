@@ -1,5 +1,6 @@
 //! Communicators as objects: their parts, their handles, and the agreements that their processes enter.
 
+use super::listed::{self, Listed};
 use super::{Attributes, Channels, Group, Pool, Topology, objects};
 use crate::constants::*;
 use crate::context::{self, ContextId};
@@ -42,6 +43,8 @@ pub struct Comm {
     pub channels: Channels,
     /// What there is to say of members that have failed.
     pub fault: Survival,
+    /// Its place in the list of communicators.
+    pub listed: Listed,
 }
 
 /// What a communicator has for [failures that are survived](crate::fault).
@@ -123,6 +126,7 @@ impl Comm {
             buffer: RefCell::default(),
             channels: Default::default(),
             fault: Survival::default(),
+            listed: Listed::default(),
         }
     }
 
@@ -153,6 +157,7 @@ impl Comm {
             buffer: RefCell::default(),
             channels: Default::default(),
             fault: Survival::default(),
+            listed: Listed::default(),
         }
     }
 
@@ -218,6 +223,7 @@ impl Comm {
 
 /// Makes the predefined communicators known under their handles.
 pub fn install(world: Rc<Comm>, own: Rc<Comm>) {
+    [&world, &own].into_iter().for_each(listed::list);
     *objects().world.borrow_mut() = Some(world);
     *objects().own.borrow_mut() = Some(own);
 }
@@ -257,6 +263,7 @@ pub fn take_place(early: &Comm, made: Option<Comm>) {
 }
 
 fn tell_handed_out(comm: &Rc<Comm>) {
+    listed::list(comm);
     HANDED_OUT.get().get().inspect(|told| told(comm));
 }
 

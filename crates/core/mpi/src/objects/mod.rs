@@ -2,6 +2,7 @@
 
 pub mod channels;
 pub mod comm;
+pub mod listed;
 pub mod pool;
 pub mod topology;
 pub mod user_function;

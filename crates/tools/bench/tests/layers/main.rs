@@ -64,7 +64,7 @@ const FLOORS: &[Floor] = &[
 ];
 
 /// They use the layers; nothing uses them.
-const PROGRAMS: &[&str] = &["tern-launch", "tern-info", "tern-bench", "tern-man", "tern-model"];
+const PROGRAMS: &[&str] = &["tern-launch", "tern-info", "tern-bench", "tern-man", "tern-model", "tern-msgq"];
 
 /// Top to bottom.
 fn layers() -> impl Iterator<Item = &'static [&'static str]> {

@@ -12,6 +12,7 @@ use super::values::{
 use crate::host_list::{self, Host};
 use crate::options::{Inherit, Options, Program};
 use crate::place;
+use crate::windows::Windows;
 use tern_settings::Entry;
 
 /// The variable that tells the library which kinds of memory are asked for (MPI 5.0, section 11.4.3).
@@ -202,6 +203,10 @@ fn of_job(flag: Flag, name: &str, values: &mut Values<'_, '_>, options: &mut Opt
         Flag::Recovery(on) => options.env.push(with_ft(on)),
         Flag::Verbose => options.verbose = true,
         Flag::Gdb => options.gdb = true,
+        Flag::Xterm => {
+            let ranks = |word: &OsStr| word.to_str().and_then(Windows::parse);
+            options.windows = Some(values.optional("ranks (0,2-3) or all", ranks)?.unwrap_or_default());
+        }
         Flag::NoLibraryPath => options.no_library_path = true,
         Flag::Ignore(count) => {
             for _ in 0..count {

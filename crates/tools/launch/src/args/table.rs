@@ -63,6 +63,7 @@ pub(super) enum Flag {
     NoLibraryPath,
     /// A debugger for each rank.
     Gdb,
+    Xterm,
     Version,
     Help,
     /// Taken, with so many values, for the sake of habits from other launchers; asks for what Tern does anyway.
@@ -166,6 +167,7 @@ const NAMES: &[(&str, Flag)] = &[
     ("continuous", Flag::Recovery(true)),
     ("disable-recovery", Flag::Recovery(false)),
     ("gdb", Flag::Gdb),
+    ("xterm", Flag::Xterm),
     ("debug", Flag::LeaveOut(0)),
     ("tv", Flag::LeaveOut(0)),
     ("nodes", Flag::Nodes),

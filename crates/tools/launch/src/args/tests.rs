@@ -238,6 +238,15 @@ fn debuggers_run_the_programs() {
 }
 
 #[test]
+fn windows_are_around_debuggers() {
+    let options = run("--xterm 1 --gdb -n 2 a x");
+    let words = &options.programs[0].command;
+    assert_eq!((&words[..2], &words[3..]), (&self::words("sh -c")[..], &self::words("sh gdb -q --args a x")[..]));
+    assert_eq!(options.streams, Streams::default());
+    assert_eq!(run("--xterm a").programs[0].command[3..], self::words("sh a")[..]);
+}
+
+#[test]
 fn each_option_of_another_launcher_is_taken() {
     let line = "--rankfile f --prefix /opt -iface eth0 -bootstrap ll -tv p";
     let expected = ["--rankfile f", "--prefix /opt", "--iface eth0", "--bootstrap ll"];
