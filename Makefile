@@ -36,7 +36,7 @@ help:
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
 	@echo 'make check-suites            test suites of others, fetched, built and run: two hours and more; SUITES="ibm mbi"'
 	@echo 'make kmod                    the kernel module, in target/kmod; KDIR=/lib/modules/VERSION/build'
-	@echo 'make bench                   Tern beside the other MPI libraries'
+	@echo 'make bench                   Tern beside the other MPI libraries; ARGS="knem --quick" for one part'
 	@echo 'make book                    the pages of docs/ as a book in target/book; needs mdbook'
 	@echo 'make wheel                   a wheel for Python, in dist/'
 	@echo 'make deb                     a Debian package, in dist/'
@@ -97,7 +97,7 @@ model:
 	MACHINE='$(MACHINE)' cargo test -q -p tern-model --test tern -- --ignored --nocapture figures
 
 bench: local
-	scripts/bench.sh $(LOCAL)
+	scripts/bench.sh $(LOCAL) $(ARGS)
 
 book:
 	@if command -v mdbook > /dev/null; then mdbook build; \
