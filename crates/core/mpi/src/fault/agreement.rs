@@ -13,7 +13,7 @@ use crate::objects::Comm;
 use crate::runtime::{adi, runtime};
 use crate::task::{stepped, until};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tern_adi::{Damaged, Proc};
@@ -32,6 +32,8 @@ struct State {
     /// The last decision of each communicator: what is before it is not needed any more.
     last: RefCell<BTreeMap<Name, Key>>,
     looked: Cell<Option<Instant>>,
+    /// Those whose end the last look has seen.
+    ended: RefCell<BTreeSet<Proc>>,
 }
 
 static STATE: Guarded<State> = Guarded::new(State {
@@ -39,6 +41,7 @@ static STATE: Guarded<State> = Guarded::new(State {
     early: RefCell::new(Vec::new()),
     last: RefCell::new(BTreeMap::new()),
     looked: Cell::new(None),
+    ended: RefCell::new(BTreeSet::new()),
 });
 
 /// A call that agrees on something.
@@ -174,15 +177,22 @@ pub fn look() {
     state.looked.set(Some(now));
     let Some(direct) = adi().mcm().direct() else { return };
     let me = runtime().me;
+    let mut ended = BTreeSet::new();
     for (key, part) in state.parts.borrow_mut().iter_mut().filter(|(_, part)| part.machine.decision().is_none()) {
         let members = part.members.clone();
-        for (rank, _) in members.iter().enumerate().filter(|&(_, &proc)| proc != me) {
-            if !direct.peer_is(members[rank], PeerState::Alive) {
+        for (rank, proc) in members.iter().copied().enumerate().filter(|&(_, proc)| proc != me) {
+            if direct.peer_is(proc, PeerState::Alive) {
+                continue;
+            }
+            ended.insert(proc);
+            // What it has said before its end has been taken since the look before.
+            if state.ended.borrow().contains(&proc) {
                 let out = part.machine.died(rank);
                 send(*key, &members, out);
             }
         }
     }
+    state.ended.replace(ended);
 }
 
 /// A process is lost.
