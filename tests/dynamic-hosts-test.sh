@@ -1,6 +1,6 @@
 #!/bin/sh
 # Dynamic processes on several hosts, which are network namespaces of this machine, as in hosts-test.sh: spawn, ports, names, join,
-# and the death of a process of another job. Skipped, aloud, where namespaces cannot be made.
+# the death of a process of another job, and the successors of a lost host. Skipped, aloud, where namespaces cannot be made.
 # Usage: tests/dynamic-hosts-test.sh PREFIX
 set -eu
 
@@ -78,6 +78,24 @@ check "join between hosts" 0 "2 processes have met" pair "$a -n 1" "join @ 7077"
 check "the death of a process of another job is seen" 0 "^the loss is seen" \
     pair "$a -n 2" "accept @$work/p3 die" "$b,$c -n 2" "connect @$work/p3 die"
 check "and ends its job" 0 "rank 1 .*killed by signal 9" cat "$work/second"
+# Jobs that go on: hosts that are lost, and spare ones (docs/fault-tolerance.md).
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/respawn" "$here/ft/respawn.c"
+"$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$work/meetft" "$here/ft/meet.c"
+printf '%s slots=2\n' "$a" "$b" "$c" > "$work/spare"
+check "successors of a lost host go to a spare one" 0 "^rank 3 of 4 has done 6 steps, as a successor" \
+    on --with-ft -v --hostfile "$work/spare" -n 4 "$work/respawn" 2 agent
+also "both of them" "^rank 2 of 4 has done 6 steps, as a successor"
+also "which the launcher tells" "host $b is lost: .*; the job goes on without ranks 2, 3\$"
+also "on the host that had none" "rank [01] of spawn 1 (process [0-9]* on $c, .* is started"
+check "or to the living ones" 0 "^rank 2 of 3 has done 6 steps, as a successor" \
+    on --with-ft --hosts "$a:2,$b:1" -n 3 "$work/respawn" 2 agent
+for who in root other; do
+    check "a parent dies while children on other hosts meet it ($who)" 0 "a parent has gone on" on --with-ft --hosts "$hosts" -n 3 "$work/meetft" $who
+done
+for who in killed ends inside; do
+    check "a child dies before its parents on other hosts meet it ($who)" 0 "a parent has gone on" \
+        on --with-ft --hosts "$hosts" -n 3 "$work/meetft" $who
+done
 left=$(pgrep -f "$work/" | wc -l)
 check "nothing is left" 0 "^0$" echo "$left"
 sums

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Jobs that go on without ranks that are killed (mpiexec --with-ft): errors where they belong, agreement, revocation, shrinking, successors; on one
-# node, on simulated ones, and over TCP.
+# Jobs that go on without ranks that are killed (mpiexec --with-ft): errors where they belong, agreement, revocation, shrinking, successors, meetings
+# of parents and children, sessions; on one node, on simulated ones, and over TCP.
 # Usage: tests/ft-test.sh PREFIX [SEEDS]
 # SEEDS: how many runs with ranks that die at random, 6 unless told; `make check-deep` takes 500.
 set -eu
@@ -11,7 +11,7 @@ seeds=${2:-6}
 . "$here/common.sh"
 make_place
 evidence=$place/said
-for program in survive kills respawn late; do
+for program in survive kills respawn late meet session leave alone; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$program" "$here/ft/$program.c"
 done
 
@@ -37,6 +37,24 @@ done
 goes_on "a successor takes a lost rank's place" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 -- "$place/respawn"
 goes_on "and on 2 nodes" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 --nodes 2 -- "$place/respawn"
 goes_on "a rank that comes late to MPI_Finalize finds the others" 3 "has ended" -n 4 -- "$place/late" 7
+for way in "" "--nodes 2" "--nodes 2 -x TERN_NETWORK=tcp"; do
+    label=${way:-one node}
+    for who in root other; do
+        # shellcheck disable=SC2086
+        goes_on "a parent dies while children meet it ($who, $label)" 2 "a parent has gone on" -n 3 $way -- "$place/meet" $who
+    done
+    for who in killed ends inside; do
+        # shellcheck disable=SC2086
+        goes_on "a child dies before it has met its parents ($who, $label)" 3 "a parent has gone on" -n 3 $way -- "$place/meet" $who
+    done
+    # shellcheck disable=SC2086
+    goes_on "sessions alone ($label)" 3 "has ended its session" -n 5 $way -- "$place/session"
+    # shellcheck disable=SC2086
+    goes_on "all ranks but one die ($label)" 5 "one of 5 again" -n 5 $way -- "$place/alone" 2
+done
+goes_on "who leaves MPI is not waited for" 3 "has left" -n 4 -- "$place/leave"
+goes_on "nor who has freed the communicator" 3 "has left" -n 4 -- "$place/leave" freed
+goes_on "sessions alone, at random" 1 "have survived" -n 6 -- "$place/kills" 4 3 session
 seed=0
 while [ "$seed" -lt "$seeds" ]; do
     seed=$((seed + 1))
@@ -46,6 +64,11 @@ while [ "$seed" -lt "$seeds" ]; do
     # shellcheck disable=SC2086
     goes_on "seed $seed: $kills of $ranks ranks die $nodes" 1 "have survived" -n $ranks $nodes -- "$place/kills" $seed $kills
 done
+
+# A time limit is kept.
+code=0
+timeout 60 "$prefix/bin/mpiexec" --with-ft --timeout 3 -n 4 "$place/late" 1000 < /dev/null > "$place/said" 2>&1 || code=$?
+if [ "$code" -eq 124 ] && grep -q "has not ended after 3 s" "$place/said"; then ok "a time limit"; else fail "a time limit" "exit code $code"; fi
 
 # Without --with-ft the job ends, as ever.
 code=0

@@ -34,7 +34,15 @@ static void use(int expected)
     OK(MPI_Info_free(&info));
     FAILS(MPI_ERR_ARG, MPI_Session_get_pset_info(session, "app://none", &info));
 
+    // All live, where the job does not go on without those that are lost.
+    MPI_Group living;
+    CHECK(count == 2);
     OK(MPI_Group_from_session_pset(session, "mpi://WORLD", &group));
+    OK(MPI_Group_from_session_pset(session, "tern://living", &living));
+    OK(MPI_Group_compare(group, living, &n));
+    CHECK(n == MPI_IDENT);
+    if (living != MPI_GROUP_EMPTY)
+        OK(MPI_Group_free(&living));
     OK(MPI_Comm_create_from_group(group, "org.tern.session", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
     OK(MPI_Comm_rank(comm, &rank));
     OK(MPI_Comm_size(comm, &size));
@@ -48,10 +56,29 @@ static void use(int expected)
     CHECK(session == MPI_SESSION_NULL);
 }
 
+/* Nobody gets what the user has not asked for: the answer is true to fact. */
+static void ask_for_survival(void)
+{
+    MPI_Session session;
+    MPI_Info info, used;
+    char answer[8];
+    int length = sizeof answer, flag;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Info_set(info, "mpi_ft", "true"));
+    OK(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
+    OK(MPI_Session_get_info(session, &used));
+    OK(MPI_Info_get_string(used, "mpi_ft", &length, answer, &flag));
+    CHECK(flag && strcmp(answer, "false") == 0);
+    OK(MPI_Info_free(&used));
+    OK(MPI_Info_free(&info));
+    OK(MPI_Session_finalize(&session));
+}
+
 int main(int argc, char **argv)
 {
     int flag;
     use(0);
+    ask_for_survival();
     OK(MPI_Initialized(&flag));
     CHECK(!flag);
     begin(&argc, &argv);

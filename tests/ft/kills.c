@@ -1,16 +1,17 @@
 // Ranks die at times that follow from a seed, in the midst of messages, collectives and agreements. The survivors agree, shrink, and go on, until
 // the rounds are over or one is left; their last sum is right.
-// mpiexec --with-ft; arguments: the seed, and how many ranks die at most.
+// mpiexec --with-ft; arguments: the seed, how many ranks die at most, and `session` for a program without MPI_Init.
 #include <mpi.h>
 #include <mpi-ext.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(what) do { if (!(what)) { printf("rank %d, line %d, round %d: %s\n", rank, __LINE__, round, #what); fflush(stdout); MPI_Abort(MPI_COMM_WORLD, 1); } } while (0)
+#define CHECK(what) do { if (!(what)) { printf("rank %d, line %d, round %d: %s\n", rank, __LINE__, round, #what); fflush(stdout); MPI_Abort(first_comm, 1); } } while (0)
 enum { ROUNDS = 40, STEPS = 6, LONG = 200000 };
 
 static int rank, round;
+static MPI_Comm first_comm;
 static unsigned long long seed;
 static char *out, *in;
 
@@ -27,22 +28,39 @@ static int class_of(int code)
     return class;
 }
 
+// MPI_COMM_WORLD, or what a session has in its place.
+static MPI_Comm begin(int *argc, char ***argv, MPI_Session *session)
+{
+    MPI_Group world;
+    MPI_Comm comm;
+    if (*argc < 4) {
+        MPI_Init(argc, argv);
+        return MPI_COMM_WORLD;
+    }
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, session);
+    MPI_Group_from_session_pset(*session, "mpi://WORLD", &world);
+    MPI_Comm_create_from_group(world, "kills", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    MPI_Group_free(&world);
+    return comm;
+}
+
 int main(int argc, char **argv)
 {
+    MPI_Session session = MPI_SESSION_NULL;
     MPI_Comm comm, next;
     int size, first, number, kills = argc > 2 ? atoi(argv[2]) : 1;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &first);
+    first_comm = begin(&argc, &argv, &session);
+    MPI_Comm_rank(first_comm, &first);
     rank = first;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_size(first_comm, &size);
     seed = 88172645463325252ULL ^ (argc > 1 ? atoll(argv[1]) : 1) * 2654435761ULL;
     // All know who dies when, and rank 0 of the first communicator never does.
     int *dies = malloc(size * sizeof *dies), all = size;
     for (int i = 0; i < all; i++) dies[i] = -1;
     for (int i = 0; i < kills && all > 1; i++) dies[1 + random_number() % (all - 1)] = random_number() % (ROUNDS * STEPS);
     out = calloc(1, LONG), in = calloc(1, LONG);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(first_comm, MPI_ERRORS_RETURN);
+    MPI_Comm_dup(first_comm, &comm);
     for (round = 0; round < ROUNDS; round++) {
         int code = MPI_SUCCESS, flag, value = 1, sum = 0;
         MPI_Comm_size(comm, &size);
@@ -77,7 +95,12 @@ int main(int argc, char **argv)
     CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, next) == MPI_SUCCESS && sum == expected);
     MPI_Comm_free(&next);
     MPI_Comm_free(&comm);
-    MPI_Finalize();
+    if (session == MPI_SESSION_NULL) {
+        MPI_Finalize();
+    } else {
+        MPI_Comm_free(&first_comm);
+        MPI_Session_finalize(&session);
+    }
     if (first == 0) printf("%d of %d have survived\n", expected, all);
     return 0;
 }

@@ -1,13 +1,15 @@
 // The pattern of programs that replace what they have lost: shrink, spawn, merge, split with the old ranks. The same program is the lost rank's
 // successor, and goes on where the others are.
-// mpiexec --with-ft, 3 ranks or more; rank 1 is lost in the third step.
+// mpiexec --with-ft, 3 ranks or more; a rank is lost in the third step: 1, or that of the first argument. With a second argument it takes what has
+// started it with it, which is the agent of its host.
 #include <mpi.h>
 #include <mpi-ext.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { STEPS = 6, LOST = 1, AT = 2 };
+enum { STEPS = 6, AT = 2 };
 
 // Makes `world` whole again: the living call it with what is left of it, successors with MPI_COMM_NULL.
 static MPI_Comm repair(MPI_Comm world, char *program)
@@ -50,7 +52,7 @@ static MPI_Comm repair(MPI_Comm world, char *program)
 int main(int argc, char **argv)
 {
     MPI_Comm world, parent;
-    int rank, size, step = 0, sum = 0, n;
+    int rank, size, step = 0, sum = 0, n, victim = argc > 1 ? atoi(argv[1]) : 1;
     MPI_Init(&argc, &argv);
     MPI_Comm_get_parent(&parent);
     if (parent == MPI_COMM_NULL) {
@@ -68,8 +70,11 @@ int main(int argc, char **argv)
         if (code == MPI_SUCCESS) {
             step = n;
             fresh = 0;
-            if (step == AT && rank == LOST && parent == MPI_COMM_NULL)
+            if (step == AT && rank == victim && parent == MPI_COMM_NULL) {
+                if (argc > 2 && kill(getppid(), SIGKILL) == 0)
+                    pause();
                 raise(SIGKILL);
+            }
             code = MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, world);
         }
         int flag = code == MPI_SUCCESS;

@@ -20,7 +20,7 @@
 //! | 7 | launcher | ask: report what you wait for | | |
 //! | 8 | process | observed: it can be asked | | address of its [`crate::report::Activity`], hexadecimal |
 //! | 9 | process | stalled, or the answer to ask | | the [`crate::report::Report`] |
-//! | 22 | launcher | lost: a rank has ended without a word, and the job goes on | rank | |
+//! | 22 | launcher | lost: a rank of this world or another one has ended without a word, and the job goes on | rank | job id, hexadecimal |
 //!
 //! Requests, each of which has an answer:
 //!
@@ -78,12 +78,21 @@ pub fn node_address(job_id: u64, node: u32) -> SocketAddrUnix {
     SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("the name is short")
 }
 
+/// A rank that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The random number of its world.
+    pub job_id: u64,
+    /// The rank.
+    pub rank: u32,
+}
+
 /// A process's end of the socket to its launcher.
 #[derive(Debug)]
 pub struct Control {
     socket: OwnedFd,
-    /// Ranks that the launcher has said are lost while this process waited for an answer.
-    lost: RefCell<Vec<u32>>,
+    /// What the launcher has said of lost ranks while this process waited for an answer.
+    lost: RefCell<Vec<Lost>>,
 }
 
 impl Control {
@@ -160,7 +169,9 @@ impl Control {
                     return Ok((value, text, fds));
                 }
                 Received::Closed => return Err(Errno::CONNRESET),
-                Received::Message(Message::Lost { rank }, _) => self.lost.borrow_mut().push(rank),
+                Received::Message(Message::Lost { rank, job_id }, _) => {
+                    self.lost.borrow_mut().push(Lost { job_id, rank })
+                }
                 // Only where a time limit is set.
                 Received::Nothing => return Err(Errno::TIMEDOUT),
                 _ => {}
@@ -225,13 +236,14 @@ impl Control {
         matches!(rustix::net::recv(&self.socket, &mut next, flags), Ok((4, _))) && u32::from_le_bytes(next) == kind
     }
 
-    /// The ranks of this process's world that the launcher has said are lost since this was last asked. Other messages stay where they are.
-    pub fn lost(&self) -> Vec<u32> {
+    /// The ranks, of this process's world and of others, that the launcher has said are lost since this was last asked. Other messages stay
+    /// where they are.
+    pub fn lost(&self) -> Vec<Lost> {
         let mut lost = self.lost.take();
         while self.has_next(LOST)
-            && let Ok(Received::Message(Message::Lost { rank }, _)) = receive(&self.socket, false)
+            && let Ok(Received::Message(Message::Lost { rank, job_id }, _)) = receive(&self.socket, false)
         {
-            lost.push(rank);
+            lost.push(Lost { job_id, rank });
         }
         lost
     }

@@ -9,6 +9,7 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::identity::{self, Identity};
+use crate::lost::is_survived;
 use crate::runtime::{adi, runtime};
 use std::cell::RefCell;
 use std::ops::Range;
@@ -190,7 +191,8 @@ impl Roster {
         identity::check_sources(&self.members)?;
         let first = adi().connect_far(endpoint, addresses, &newcomers).map_err(|error| no_way(&error.to_string()))?;
         let bridge = self.enter(first, &newcomers);
-        adi().wait_until(&mut || adi().mcm().has_met_all(first));
+        let is_lost = || bridge.procs.clone().any(|proc| adi().why_lost(proc).is_some());
+        adi().wait_until(&mut || adi().mcm().has_met_all(first) || is_survived() && is_lost());
         match bridge.procs.clone().find_map(|proc| adi().why_lost(proc).map(|why| (identity::of(proc), why))) {
             Some((who, why)) => {
                 err!(MPI_ERR_OTHER, "rank {} of job {:x} is not reached: {why}", who.rank, who.job)

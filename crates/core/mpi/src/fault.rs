@@ -24,13 +24,13 @@ pub mod shrink;
 
 use crate::guarded::Guarded;
 use crate::lost::is_survived;
-use crate::objects::Comm;
 use crate::objects::comm::on_handed_out;
-use crate::runtime::{adi, installed};
+use crate::objects::{Comm, objects};
+use crate::runtime::{adi, installed, runtime};
 use notice::{Name, Notice};
 use std::cell::Cell;
 use std::rc::Rc;
-use tern_adi::{Adi, Background};
+use tern_adi::{Adi, Background, Proc};
 
 pub use failed::{comm_ack_failed, comm_failure_ack, comm_failure_get_acked, comm_get_failed};
 pub use revoke::{comm_is_revoked, comm_revoke};
@@ -58,6 +58,7 @@ pub fn prepare(adi: &Adi) {
     if is_survived() {
         adi.survive();
         adi.on_idle(launcher::look);
+        adi.on_idle(agreement::look);
     }
 }
 
@@ -95,6 +96,15 @@ fn look() {
     adi().look();
 }
 
+/// The processes of the world that this one has not lost, by rank.
+pub fn living_of_world() -> Vec<Proc> {
+    if is_survived() {
+        look();
+    }
+    let lost = adi().lost();
+    (0..runtime().world_size).filter(|proc| !lost.contains(proc)).collect()
+}
+
 /// Whether all others have come to MPI_Finalize, and may have ended.
 pub fn has_left() -> bool {
     LEFT.get().get()
@@ -102,6 +112,18 @@ pub fn has_left() -> bool {
 
 /// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.
 pub fn leave(world: &Rc<Comm>, is_last: bool) {
-    shrink::meet(world);
+    shrink::meet(&[world.clone()]);
     LEFT.get().set(is_last);
+}
+
+/// Ends the last session together with the living that share communicators with it, as MPI_Session_finalize may (MPI 5.0 section 11.3.1).
+pub fn leave_sessions() {
+    let is_of_session = |comm: &&Rc<Comm>| comm.local.session.is_some() && !comm.is_stand_in();
+    let comms: Vec<Rc<Comm>> = objects().comms.borrow().iter().filter(is_of_session).cloned().collect();
+    shrink::meet(&comms);
+}
+
+/// MPI is used again by a process that had left it.
+pub fn returns() {
+    LEFT.get().set(false);
 }

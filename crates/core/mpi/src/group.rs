@@ -39,7 +39,14 @@ pub fn hand_out(group: Rc<Group>) -> usize {
 /// Names of the process sets (section 11.3.2).
 pub const PSET_WORLD: &str = "mpi://WORLD";
 pub const PSET_SELF: &str = "mpi://SELF";
-pub const PSETS: [&str; 2] = [PSET_WORLD, PSET_SELF];
+/// The processes of the world that this one has not lost, when it is asked for.
+pub const PSET_LIVING: &str = "tern://LIVING";
+
+/// The names that programs are shown: the living are of use where a job goes on when it loses some.
+pub fn psets() -> &'static [&'static str] {
+    const ALL: [&str; 3] = [PSET_WORLD, PSET_SELF, PSET_LIVING];
+    &ALL[..if crate::lost::is_survived() { 3 } else { 2 }]
+}
 
 /// The processes of a set, or MPI_ERR_ARG. Names are compared as URIs: the scheme and the words
 /// of the standard in any case.
@@ -50,7 +57,10 @@ pub fn of_set(name: &str) -> Result<Rc<Group>> {
     if name.eq_ignore_ascii_case(PSET_SELF) {
         return Ok(Group::new(vec![runtime().me]));
     }
-    err!(MPI_ERR_ARG, "there is no process set {name:?}; there are {}", PSETS.join(" and "))
+    if name.eq_ignore_ascii_case(PSET_LIVING) {
+        return Ok(Group::new(crate::fault::living_of_world()));
+    }
+    err!(MPI_ERR_ARG, "there is no process set {name:?}; there are {}", psets().join(" and "))
 }
 
 /// Rank of each process of a group, for many questions at once.

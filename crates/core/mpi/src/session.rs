@@ -1,11 +1,12 @@
 //! Sessions (MPI 5.0 section 11.3): MPI without MPI_COMM_WORLD. The process sets are those that
-//! the standard names, the world of this job and this process.
+//! the standard names, the world of this job and this process, and the living of the world where the job goes on when it loses some.
 
 use crate::args::{Out, TextOut};
 use crate::constants::*;
 use crate::error::Result;
-use crate::group::{PSETS, hand_out, of_set};
+use crate::group::{hand_out, of_set, psets};
 use crate::info_map::InfoMap;
+use crate::lost::is_survived;
 use crate::objects::{Group, Info, Session, objects};
 use crate::runtime::adi;
 use crate::scope::{Errhandler, ErrhandlerKind, Scope};
@@ -39,6 +40,19 @@ fn level_of(info: &InfoMap, multiple: bool) -> (&'static str, i32) {
     LEVELS.into_iter().find(|(name, _)| asked == Some(name)).unwrap_or(LEVELS[if multiple { 3 } else { 0 }])
 }
 
+/// The info key by which a program asks whether the job goes on when processes are lost.
+const FT: &str = "mpi_ft";
+
+/// The true answer to that. It is the user's choice, for all processes, and was made before the first one started.
+fn survives(asked: &InfoMap) -> &'static str {
+    if !is_survived() && info::find(asked, FT).is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        tern_settings::info!(
+            "a session asks for {FT}, but the job does not go on when it loses processes: mpiexec --with-ft"
+        );
+    }
+    if is_survived() { "true" } else { "false" }
+}
+
 /// MPI_Session_init
 pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session: Out<usize>) -> Result<()> {
     forked::check()?;
@@ -49,6 +63,7 @@ pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session:
     let mut used = InfoMap::new();
     info::put(&mut used, "thread_level", name);
     info::put(&mut used, memory_kinds::KINDS, &memory_kinds::of_session(&given));
+    info::put(&mut used, FT, survives(&given));
     session.set(objects().sessions.borrow_mut().insert_with(|handle| {
         Rc::new(Session {
             handle: Cell::new(handle),
@@ -66,6 +81,9 @@ pub fn session_init(info: Option<Rc<Info>>, errhandler: Rc<Errhandler>, session:
 pub fn session_finalize(session: Out<usize>) -> Result<()> {
     let found = lookup(session.get())?;
     crate::objects::pool::release(&found.buffer);
+    if is_survived() && init::is_last() {
+        crate::fault::leave_sessions();
+    }
     adi().wait_until(&mut || adi().is_flushed());
     let mut failed = None;
     if init::is_last() {
@@ -89,7 +107,7 @@ pub fn session_get_info(session: Rc<Session>, info_used: Out<usize>) -> Result<(
 
 /// MPI_Session_get_num_psets
 pub fn session_get_num_psets(_session: Rc<Session>, _info: Option<Rc<Info>>, npset_names: Out<i32>) -> Result<()> {
-    npset_names.set(PSETS.len() as i32);
+    npset_names.set(psets().len() as i32);
     Ok(())
 }
 
@@ -98,8 +116,8 @@ pub fn session_get_num_psets(_session: Rc<Session>, _info: Option<Rc<Info>>, nps
 pub fn session_get_nth_pset(
     _session: Rc<Session>, _info: Option<Rc<Info>>, n: i32, pset_len: Out<i32>, pset_name: TextOut,
 ) -> Result<()> {
-    let Some(name) = usize::try_from(n).ok().and_then(|n| PSETS.get(n)) else {
-        return err!(MPI_ERR_ARG, "process set {n} was asked for; there are {}, counted from 0", PSETS.len());
+    let Some(name) = usize::try_from(n).ok().and_then(|n| psets().get(n)) else {
+        return err!(MPI_ERR_ARG, "process set {n} was asked for; there are {}, counted from 0", psets().len());
     };
     pset_name.check_room(pset_len.get())?;
     pset_name.set(name, pset_len.get());

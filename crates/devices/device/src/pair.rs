@@ -15,7 +15,7 @@ pub enum PeerState<'a> {
         /// Messages that have gone to the peer on the stream.
         sent: u32,
     },
-    /// It has not ended. Costs a system call. Asked of a peer that the kernel copies for ([`Pair::kernel`]).
+    /// It has not ended, nor left, where it says so. Costs a system call. Asked of a peer that the kernel copies for ([`Pair::kernel`]).
     Alive,
 }
 

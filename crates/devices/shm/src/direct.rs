@@ -110,7 +110,10 @@ impl PairFacts for Shm {
                 waits
             }
             PeerState::Ready { key, sent } => self.becomes_ready_to_receive(peer, key, sent),
-            PeerState::Alive => !self.has_gone(peer) && self.direct.access.is_there(peer, self.segment.process(peer)),
+            PeerState::Alive => {
+                let is_here = !self.has_gone(peer) && !self.has_left(peer);
+                is_here && self.direct.access.is_there(peer, self.segment.process(peer))
+            }
         }
     }
 }

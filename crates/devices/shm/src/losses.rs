@@ -21,6 +21,11 @@ impl Shm {
         self.is_home(peer) && self.vigil.as_ref().is_some_and(|vigil| vigil.misses(&self.segment, peer))
     }
 
+    /// Whether `peer`, of this job, has left, where peers look for that ([`Shm::ended`]): all that it has sent was sent before.
+    pub(crate) fn has_left(&self, peer: u32) -> bool {
+        self.vigil.is_some() && self.is_home(peer) && Stage::of(&self.segment, peer) == Stage::Left
+    }
+
     /// Tells of the processes that are lost and were not told of, when all that they have sent was taken.
     #[cold]
     pub(crate) fn tell_lost<S: Sink>(&self, sink: &mut S) {

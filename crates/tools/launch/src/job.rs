@@ -53,8 +53,9 @@ struct World {
 
 /// One rank.
 struct Rank {
-    /// Its world, and its rank there.
+    /// Its world, the random number of that, and its rank there.
     world: usize,
+    job: u64,
     number: u32,
     /// Its program, as the user gave it.
     program: String,
@@ -133,6 +134,8 @@ struct Job<'a> {
     code: Option<i32>,
     /// What it returns where ranks are lost.
     losses: Losses,
+    /// The ranks that are lost, here and elsewhere, while the job goes on.
+    lost_ranks: Vec<control::Lost>,
     ending: Option<Ending>,
     deadline: Option<Instant>,
     /// When the job ends because a rank has failed after its MPI_Finalize, and which one.

@@ -78,10 +78,12 @@ pub enum Message {
     },
     /// Asks a rank to report what it waits for.
     Ask,
-    /// A rank of the same world has ended without a word, and the job goes on.
+    /// A rank of this world or another one has ended without a word, and the job goes on.
     Lost {
         /// The rank.
         rank: u32,
+        /// The random number of its world.
+        job_id: u64,
     },
     /// The rank can be asked, and shows what it does.
     Observed {
@@ -114,7 +116,7 @@ impl Message {
             Message::Lookup { service } => (20, 0, service.clone()),
             Message::Unpublish { service, port } => (19, 0, format!("{port}\n{service}")),
             Message::Address => (21, 0, String::new()),
-            Message::Lost { rank } => (LOST, *rank as i32, String::new()),
+            Message::Lost { rank, job_id } => (LOST, *rank as i32, format!("{job_id:x}")),
         };
         let mut bytes = Vec::with_capacity(8 + text.len());
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -155,7 +157,7 @@ impl Message {
             }
             20 => Message::Lookup { service: text.into_owned() },
             21 => Message::Address,
-            LOST => Message::Lost { rank: value as u32 },
+            LOST => Message::Lost { rank: value as u32, job_id: u64::from_str_radix(&text, 16).ok()? },
             _ => return None,
         })
     }
@@ -183,7 +185,7 @@ mod tests {
             Message::Abort { code: -5, text: "über".into() },
             Message::Ask,
             Message::Address,
-            Message::Lost { rank: 9 },
+            Message::Lost { rank: 9, job_id: 1 << 63 },
             Message::Observed { address: u64::MAX },
             Message::Stalled { text: "in 5 MPI_Recv -".into() },
         ] {

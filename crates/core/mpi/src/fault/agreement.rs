@@ -12,10 +12,12 @@ use crate::guarded::Guarded;
 use crate::objects::Comm;
 use crate::runtime::{adi, runtime};
 use crate::task::{stepped, until};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 use tern_adi::{Damaged, Proc};
+use tern_mcm::PeerState;
 
 /// One that this process takes part in, or has.
 struct Part {
@@ -29,12 +31,17 @@ struct State {
     early: RefCell<Vec<(Proc, Key, Message)>>,
     /// The last decision of each communicator: what is before it is not needed any more.
     last: RefCell<BTreeMap<Name, Key>>,
+    looked: Cell<Option<Instant>>,
+    /// Those whose end the last look has seen.
+    ended: RefCell<BTreeSet<Proc>>,
 }
 
 static STATE: Guarded<State> = Guarded::new(State {
     parts: RefCell::new(BTreeMap::new()),
     early: RefCell::new(Vec::new()),
     last: RefCell::new(BTreeMap::new()),
+    looked: Cell::new(None),
+    ended: RefCell::new(BTreeSet::new()),
 });
 
 /// A call that agrees on something.
@@ -155,6 +162,37 @@ pub fn hear(from: Proc, key: Key, message: Message) {
         let out = part.machine.receive(rank, message);
         send(key, &part.members.clone(), out);
     }
+}
+
+/// How often processes that wait for a decision look which members have ended.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Whoever has its decision may end MPI, and answers no more: to an agreement that still needs an answer it is as one that has died. Members
+/// on this node are looked at here. Of others their connections tell when something is sent to them. Comes while nothing moves.
+pub fn look() {
+    let (state, now) = (STATE.get(), Instant::now());
+    if state.looked.get().is_some_and(|last| now - last < LOOK) {
+        return;
+    }
+    state.looked.set(Some(now));
+    let Some(direct) = adi().mcm().direct() else { return };
+    let me = runtime().me;
+    let mut ended = BTreeSet::new();
+    for (key, part) in state.parts.borrow_mut().iter_mut().filter(|(_, part)| part.machine.decision().is_none()) {
+        let members = part.members.clone();
+        for (rank, proc) in members.iter().copied().enumerate().filter(|&(_, proc)| proc != me) {
+            if direct.peer_is(proc, PeerState::Alive) {
+                continue;
+            }
+            ended.insert(proc);
+            // What it has said before its end has been taken since the look before.
+            if state.ended.borrow().contains(&proc) {
+                let out = part.machine.died(rank);
+                send(*key, &members, out);
+            }
+        }
+    }
+    state.ended.replace(ended);
 }
 
 /// A process is lost.

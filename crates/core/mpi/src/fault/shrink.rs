@@ -12,13 +12,11 @@ use crate::identity;
 use crate::objects::comm::{stand_in, take_place};
 use crate::objects::{Comm, Group};
 use crate::request::Request;
-use crate::runtime::{adi, runtime};
+use crate::runtime::adi;
 use crate::scope::Scope;
 use crate::task::{self, run};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
 use tern_adi::Proc;
-use tern_mcm::PeerState;
 
 /// MPIX_Comm_agree: `flag` becomes the bitwise AND over all living members, even where `comm` is revoked.
 ///
@@ -89,30 +87,15 @@ async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
     Ok(Some(Comm::new(id, local, remote, inherited(&comm))))
 }
 
-/// How often MPI_Finalize looks, once a process was lost meanwhile, which others have ended: one that has its decision ends, and answers no more.
-const LOOK: Duration = Duration::from_millis(50);
-
-/// Returns when all living members have come. Nobody who comes has an agreement left that needs this process. What this process has to send
-/// goes before, while nobody can have left. A member comes when it has received what it wants.
-pub fn meet(comm: &Rc<Comm>) {
+/// Returns when all living members of these communicators have come. Nobody who comes has an agreement of them left that needs this process.
+/// What this process has to send goes before, while nobody can have left. A member comes when it has received what it wants.
+pub fn meet(comms: &[Rc<Comm>]) {
     adi().wait_until(&mut || adi().is_flushed());
-    let task = task::start(agreement::meet(comm));
-    let (known, mut looked) = (adi().lost().len(), Instant::now());
+    let tasks: Vec<_> = comms.iter().map(|comm| task::start(agreement::meet(comm))).collect();
     adi().wait_until(&mut || {
-        if adi().lost().len() > known && looked.elapsed() >= LOOK {
-            looked = Instant::now();
-            ended(comm).for_each(agreement::died);
-        }
-        task.is_done()
+        agreement::look();
+        tasks.iter().all(|task| task.is_done())
     });
-}
-
-/// Members on this node whose processes have ended, lost or not. Of others their connections tell when something is sent to them.
-fn ended(comm: &Comm) -> impl Iterator<Item = Proc> {
-    let me = runtime().me;
-    let direct = adi().mcm().direct();
-    let is_there = move |proc: Proc| direct.is_none_or(|direct| direct.peer_is(proc, PeerState::Alive));
-    comm.local.procs.iter().copied().filter(move |&proc| proc != me && !is_there(proc))
 }
 
 /// The groups without those that have failed.

@@ -127,10 +127,18 @@ impl Gate {
     ///
     /// Errors: MPI_ERR_PORT, nobody has called until `deadline`, or calls cannot be taken.
     pub fn take_caller(&self, deadline: Option<Instant>) -> Result<Line> {
+        self.take_caller_while(deadline, || Ok(()))
+    }
+
+    /// The same, as long as `may_come` gives no error.
+    pub fn take_caller_while(&self, deadline: Option<Instant>, may_come: impl Fn() -> Result<()>) -> Result<Line> {
         loop {
             let look = || match self.next_near()? {
                 Some(socket) => Ok(Some(Wire::Near(socket))),
-                None => Ok(self.next_far().map(Wire::far)),
+                None => match self.next_far() {
+                    Some(proven) => Ok(Some(Wire::far(proven))),
+                    None => may_come().map(|()| None),
+                },
             };
             let Some(wire) = wait_for(self.near.as_fd(), deadline, look)? else {
                 return err!(MPI_ERR_PORT, "nobody has connected in time");

@@ -161,6 +161,11 @@ impl Comm {
         }
     }
 
+    /// Whether it stands for one that is being made.
+    pub fn is_stand_in(&self) -> bool {
+        self.id.number() == context::WORLD && self.handle.get() != MPI_COMM_WORLD
+    }
+
     /// This communicator in place of `early`, which stood for it, with what the program has given
     /// that one meanwhile.
     pub fn after(self, early: &Comm) -> Comm {

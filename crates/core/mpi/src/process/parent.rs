@@ -6,21 +6,55 @@ use crate::comm::{self, hand_out};
 use crate::constants::*;
 use crate::context::{BOOTSTRAP, reserved_tag};
 use crate::errhandler;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exchange::Circle;
+use crate::forked;
+use crate::guarded::Guarded;
+use crate::lost::{self, is_survived};
 use crate::meeting::gate::{Name, call};
 use crate::meeting::introduce::introduce;
 use crate::objects::{Comm, Group, objects};
 use crate::process::spawn::family;
-use crate::runtime::runtime;
+use crate::runtime::{adi, runtime};
+use std::cell::Cell;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 /// Tells the messages of that meeting from others.
 const PARENTS: u32 = 1;
 
-/// Meets the processes that spawned this one, if any did: they wait for all that they have started.
+/// Meets the processes that spawned this one, if any did: they wait for all that they have started. Where the job goes on when processes are
+/// lost, one that cannot be met ends this process, which nobody waits for any more.
 pub fn meet() -> Result<()> {
+    if !is_survived() {
+        return meet_all();
+    }
+    if runtime().parents.borrow().is_some() {
+        MEETS.get().set(true);
+        adi().on_idle(give_up);
+    }
+    let outcome = meet_all();
+    MEETS.get().set(false);
+    outcome.inspect_err(|error| end(error))
+}
+
+/// This process meets those that spawned it.
+static MEETS: Guarded<Cell<bool>> = Guarded::new(Cell::new(false));
+
+/// Ends this process if it meets others of which one is lost. Those that live may have given the meeting up, and answer no more.
+fn give_up() {
+    if MEETS.get().get()
+        && let Some(proc) = adi().lost().first()
+    {
+        end(&lost::error(*proc));
+    }
+}
+
+fn end(error: &Error) {
+    forked::end(1, &format!("this process ends, for it cannot meet those that spawned it: {}", error.message));
+}
+
+fn meet_all() -> Result<()> {
     let runtime = runtime();
     let Some(file) = runtime.parents.take() else { return Ok(()) };
     let local = Group::new((0..runtime.world_size).collect());

@@ -6,10 +6,12 @@ use crate::comm::create::check_intra;
 use crate::comm::hand_out;
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::exchange::Circle;
+use crate::fault::launcher;
 use crate::identity::{self, Identity};
 use crate::info;
 use crate::info_map::InfoMap;
-use crate::lost::is_survived;
+use crate::lost::{self, is_survived};
 use crate::meeting::gate::Gate;
 use crate::meeting::introduce::{introduce, join};
 use crate::meeting::pass_on::{agree, pass_on, tell};
@@ -38,6 +40,8 @@ struct Wanted {
 /// What the root has started.
 struct Started {
     meeting: Meeting,
+    /// The random number of their world.
+    job: u64,
     /// How many there are of each command, and how many were asked for.
     counts: Vec<(u32, u32)>,
 }
@@ -148,7 +152,7 @@ fn start(mut wanted: Vec<Wanted>, parents: &[Identity]) -> Result<Started> {
             .spawn(&orders, memory)
             .map_err(|errno| Error::new(MPI_ERR_SPAWN, format!("the launcher does not answer: {errno}")))?;
         if started >= 0 {
-            return Ok(Started { meeting, counts: counts.into_iter().zip(asked).collect() });
+            return Ok(Started { meeting, job: job_id, counts: counts.into_iter().zip(asked).collect() });
         }
         // Fewer of those that failed, if that is allowed.
         let failed = (-1 - started) as usize;
@@ -220,7 +224,7 @@ fn spawn(
         let circle = circle.clone();
         task::run(async move { circle.meet().await })?;
     }
-    let (meeting, told) = match wanted {
+    let (started, told) = match wanted {
         None => (None, None),
         Some(Err(error)) => (None, Some(Err(error))),
         Some(Ok(wanted)) => {
@@ -228,38 +232,54 @@ fn spawn(
             let asked: Vec<u32> = wanted.iter().map(|wanted| wanted.order.count).collect();
             let started = start(wanted, &parents);
             let told = report(&started, &asked);
-            (started.ok().map(|started| started.meeting), Some(Ok(told)))
+            (started.ok(), Some(Ok(told)))
         }
     };
-    let by_port = matches!(meeting, Some(Meeting::Port(_)));
     heed(&tell(&circle, root, told)?, &codes)?;
-    // The children wait in their initialisation.
-    let by_port = tell(&circle, root, (circle.me == root).then_some(Ok(vec![by_port as u8])))? == [1];
-    let (group, errhandler) = (comm.local.clone(), comm.errhandler.borrow().clone());
-    let made = match (by_port, meeting) {
-        (true, meeting) => {
-            let line = meeting.map(|meeting| match meeting {
-                Meeting::Port(gate) => gate.take_caller(None),
-                Meeting::Bridge(_) => Err(Error::new(MPI_ERR_INTERN, "the processes do not know a port")),
-            });
-            introduce(group, &circle, root, line, errhandler)?
-        }
-        (false, meeting) => {
-            let file = meeting.map(|meeting| match meeting {
-                Meeting::Bridge(file) => Ok(file),
-                Meeting::Port(_) => Err(Error::new(MPI_ERR_INTERN, "the processes share no memory")),
-            });
-            let file = pass_on(&circle, root, file)?;
-            let joined = Roster::read(&file).and_then(|roster| Ok((roster.join(&file)?, roster)));
-            agree(&circle, &joined.as_ref().map(|_| ()).map_err(Clone::clone))?;
-            let (bridge, roster) = joined?;
-            let made = family(&roster, comm.rank as usize, group, errhandler)?;
-            drop(bridge); // the group of the children has it now
-            made
-        }
-    };
+    let made = meet(&comm, &circle, root, started).map_err(unmet)?;
     intercomm.set(hand_out(made));
     Ok(())
+}
+
+/// Meets the children, which wait in their initialisation; `started` is at the root.
+fn meet(comm: &Comm, circle: &Circle, root: usize, started: Option<Started>) -> Result<Comm> {
+    let by_port = started.as_ref().is_some_and(|started| matches!(started.meeting, Meeting::Port(_)));
+    let by_port = tell(circle, root, (circle.me == root).then_some(Ok(vec![by_port as u8])))? == [1];
+    let (group, errhandler) = (comm.local.clone(), comm.errhandler.borrow().clone());
+    if by_port {
+        let line = started.map(|started| match started.meeting {
+            Meeting::Port(gate) => gate.take_caller_while(None, || check_children(started.job)),
+            Meeting::Bridge(_) => Err(Error::new(MPI_ERR_INTERN, "the processes do not know a port")),
+        });
+        return introduce(group, circle, root, line, errhandler);
+    }
+    let file = started.map(|started| match started.meeting {
+        Meeting::Bridge(file) => Ok(file),
+        Meeting::Port(_) => Err(Error::new(MPI_ERR_INTERN, "the processes share no memory")),
+    });
+    let file = pass_on(circle, root, file)?;
+    let joined = Roster::read(&file).and_then(|roster| Ok((roster.join(&file)?, roster)));
+    agree(circle, &joined.as_ref().map(|_| ()).map_err(Clone::clone))?;
+    let (bridge, roster) = joined?;
+    let made = family(&roster, comm.rank as usize, group, errhandler);
+    drop(bridge); // the group of the children has it now
+    made
+}
+
+/// Errors: the launcher has lost one of the children.
+fn check_children(job: u64) -> Result<()> {
+    match is_survived() && launcher::has_lost_of(job) {
+        true => Err(Error::new(lost::class(), "one of the spawned processes has ended before it could be met")),
+        false => Ok(()),
+    }
+}
+
+/// The error of a meeting to which all were started. Where the job goes on, a port that fails means that a process is lost.
+fn unmet(error: Box<Error>) -> Box<Error> {
+    match error.code {
+        MPI_ERR_PORT if is_survived() => Box::new(Error { code: lost::class(), ..*error }),
+        _ => error,
+    }
 }
 
 /// The intercommunicator of those on the bridge, of which this process is number `me`.
@@ -334,7 +354,7 @@ mod tests {
         assert_eq!(codes, [MPI_ERR_SPAWN; 4]);
         let roster = Roster::new(Vec::new(), Vec::new());
         let file = roster.build().unwrap();
-        let started = Ok(Started { meeting: Meeting::Bridge(file), counts: vec![(1, 1), (2, 3)] });
+        let started = Ok(Started { meeting: Meeting::Bridge(file), job: 1, counts: vec![(1, 1), (2, 3)] });
         heed(&report(&started, &[1, 3]), &out).unwrap();
         assert_eq!(codes, [MPI_SUCCESS, MPI_SUCCESS, MPI_SUCCESS, MPI_ERR_SPAWN]);
     }

@@ -138,6 +138,8 @@ struct Server<'a> {
     code: Option<i32>,
     /// What it returns where ranks are lost.
     losses: Losses,
+    /// What agents were told of lost ranks.
+    told_lost: Vec<Down>,
     /// When agents are killed that have been told to end.
     kill_at: Option<Instant>,
     deadline: Option<Instant>,
@@ -220,6 +222,7 @@ impl<'a> Server<'a> {
             agents,
             code: None,
             losses: Losses::default(),
+            told_lost: Vec::new(),
             kill_at: None,
             deadline: None,
             relays: Default::default(),
@@ -283,6 +286,7 @@ impl Server<'_> {
 
     fn begun(&mut self, number: usize, line: Arc<Line>) {
         self.agents[number].lines.begin(line);
+        self.tell_lost_before(number);
         self.give_waiting(number);
     }
 
@@ -302,6 +306,7 @@ impl Server<'_> {
             }
             Up::Failed(code, text) => self.fail(code, &text),
             Up::Lost { world, rank, code, text } => self.rank_lost(world, rank, code, &text),
+            Up::WorldLost { world, code, text } => self.world_lost(world, code, &text),
             Up::Finalized => _ = self.losses.finalized(),
             Up::Bindings(lines) => self.bindings(number, lines),
             Up::Processes(processes) => self.processes(number, processes),

@@ -55,6 +55,7 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pi
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
     job.ranks.push(Rank {
         world: 0,
+        job: plan.job_id,
         number: 0,
         program: program.trim_end().to_owned(),
         state: State::Initialised,

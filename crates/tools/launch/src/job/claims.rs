@@ -82,6 +82,8 @@ impl Job<'_> {
         rank.owner = rank.owner.or(pid);
         // Its welcome is taken. Without this end it is seen when the process closes its own.
         rank.theirs = None;
+        self.tell_lost_before(number);
+        let rank = &mut self.ranks[number];
         if let Some(pid) = pid.filter(|pid| rank.alive && (rank.attended || rank.pid != *pid)) {
             let watch = watch(pid);
             let ended = matches!(watch, Err(Errno::SRCH));

@@ -81,7 +81,10 @@ impl Job<'_> {
     pub(super) fn check_left(&mut self) {
         let waits = |rank: &Rank| rank.state == State::Initialised;
         let left = |rank: &Rank| !rank.alive && !rank.recalled && rank.state == State::Started;
-        if self.ending.is_some() || !self.ranks.iter().any(waits) || !self.ranks.iter().any(left) {
+        // Those that wait for a spawned one may all be on other hosts.
+        let awaited = self.plan.goes_on && self.ranks.iter().any(|rank| rank.world > 0 && left(rank))
+            || self.ranks.iter().any(waits);
+        if self.ending.is_some() || !awaited || !self.ranks.iter().any(left) {
             return;
         }
         for rank in 0..self.ranks.len() {
@@ -96,6 +99,11 @@ impl Job<'_> {
             }
             let name = self.named(gone, self.ranks[gone].pid);
             let world = self.ranks[gone].world;
+            if world > 0 && self.plan.goes_on {
+                let text = format!("{name} ended without calling MPI_Init, which those that spawned it wait for");
+                self.lose_world(gone, 1, &text);
+                continue;
+            }
             let fellow = |rank: &&Rank| rank.world == world && waits(rank);
             if let Some(waiting) = self.ranks.iter().find(fellow) {
                 let waiting = self.called(waiting);

@@ -77,6 +77,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
     }
     job.ranks.extend(here.into_iter().map(|number| Rank {
         world: 0,
+        job: begin.job_id,
         number,
         program: String::new(),
         state: State::Started,

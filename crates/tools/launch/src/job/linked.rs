@@ -18,7 +18,7 @@ impl Job<'_> {
             Ok(Down::Recall(world)) => self.recall_world(world as usize),
             Ok(Down::Answer(rank, value, text)) => self.answered(rank as usize, value, &text),
             Ok(Down::Unpublished(service)) => self.names.retain(|(_, name)| name.service() != service),
-            Ok(Down::Lost(world, ranks)) => self.tell_lost_ranks(world as usize, &ranks),
+            Ok(Down::Lost(job, ranks)) => self.note_lost(job, &ranks),
             Ok(Down::Leave) => self.dismissed = true,
             Ok(Down::Release) => self.release(),
             Ok(Down::Ask) => self.ask_all(None),

@@ -2,7 +2,13 @@
 
 use super::Job;
 use crate::rank::State;
-use tern_pmi::control::{self, Message};
+use std::os::fd::OwnedFd;
+use tern_pmi::control::{self, Lost, Message};
+
+/// Tells a rank of lost ones. One that cannot be told is about to end.
+fn tell(control: &OwnedFd, lost: &[Lost]) {
+    lost.iter().for_each(|&Lost { job_id, rank }| _ = control::send(control, &Message::Lost { rank, job_id }));
+}
 
 impl Job<'_> {
     /// Whether the job can go on without a rank: between MPI_Init, which waits for the places of all where there are several nodes, and
@@ -15,16 +21,22 @@ impl Job<'_> {
 
     /// A rank has ended before MPI_Finalize: the job goes on without it, if it may, or ends with this code. `text` says what has happened.
     pub(super) fn lose(&mut self, rank: usize, code: i32, text: &str) {
+        if self.ranks[rank].recalled {
+            return;
+        }
         if !self.can_lose(rank) {
-            return self.fail(code, text);
+            return match self.plan.goes_on && self.ranks[rank].world > 0 {
+                true => self.lose_world(rank, code, text),
+                false => self.fail(code, text),
+            };
         }
         self.ranks[rank].state = State::Lost;
         if self.ending.is_some() {
             return;
         }
         self.withdraw(rank);
-        let (world, number) = (self.ranks[rank].world, self.ranks[rank].number);
-        self.tell_lost_ranks(world, &[number]);
+        let (world, job, number) = (self.ranks[rank].world, self.ranks[rank].job, self.ranks[rank].number);
+        self.note_lost(job, &[number]);
         if let Some(uplink) = &self.uplink {
             return uplink.lost(world as u32, number, code, text);
         }
@@ -33,12 +45,40 @@ impl Job<'_> {
         self.say(&format!("{text}{}", if others { "; the job goes on without it" } else { "" }));
     }
 
-    /// Tells the ranks of a world which others of it are lost.
-    pub(super) fn tell_lost_ranks(&self, world: usize, lost: &[u32]) {
-        let living = self.ranks.iter().filter(|rank| rank.alive && rank.world == world && rank.state != State::Lost);
-        for control in living.filter_map(|rank| rank.control.as_ref()) {
-            // One that cannot be told is about to end.
-            lost.iter().for_each(|&rank| _ = control::send(control, &Message::Lost { rank }));
+    /// A rank that was spawned has ended before it has met those that spawned it. The others of its world, which cannot do that without it, are
+    /// ended, and the job goes on.
+    pub(super) fn lose_world(&mut self, rank: usize, code: i32, text: &str) {
+        self.ranks[rank].state = State::Lost;
+        if self.ending.is_some() {
+            return;
+        }
+        let world = self.ranks[rank].world;
+        if let Some(uplink) = &self.uplink {
+            return uplink.world_lost(world as u32, code, text);
+        }
+        self.losses.lost(code);
+        let others = self.ranks.iter().any(|rank| rank.alive && rank.world == world);
+        let rest =
+            if others { "; the others of the same spawn are ended, and the job goes on" } else { "; the job goes on" };
+        self.say(&format!("{text}{rest}"));
+        self.recall_world(world);
+        let all: Vec<u32> = self.ranks.iter().filter(|rank| rank.world == world).map(|rank| rank.number).collect();
+        self.note_lost(self.ranks[rank].job, &all);
+    }
+
+    /// Notes and tells all ranks which ones of a world are lost: those of the same, and of worlds that know it or are about to meet it.
+    pub(super) fn note_lost(&mut self, job_id: u64, lost: &[u32]) {
+        let fresh = lost.iter().map(|&rank| Lost { job_id, rank }).filter(|rank| !self.lost_ranks.contains(rank));
+        let fresh: Vec<Lost> = fresh.collect();
+        let living = self.ranks.iter().filter(|rank| rank.alive && rank.state != State::Lost);
+        living.filter_map(|rank| rank.control.as_ref()).for_each(|control| tell(control, &fresh));
+        self.lost_ranks.extend(fresh);
+    }
+
+    /// A rank that has come to MPI_Init learns who was lost before.
+    pub(super) fn tell_lost_before(&self, rank: usize) {
+        if let Some(control) = &self.ranks[rank].control {
+            tell(control, &self.lost_ranks);
         }
     }
 

@@ -68,6 +68,7 @@ impl<'a> Job<'a> {
             naming: Vec::new(),
             code: None,
             losses: Default::default(),
+            lost_ranks: Vec::new(),
             ending: None,
             deadline: plan.timeout.map(|timeout| Instant::now() + timeout),
             linger: None,
@@ -149,6 +150,7 @@ impl<'a> Job<'a> {
         let theirs = Some(theirs);
         self.ranks.push(Rank {
             world: start.world,
+            job: self.world(start.world).job_id,
             number: start.number,
             program: program.name.clone(),
             attended: false,

@@ -76,6 +76,11 @@ impl Uplink {
         self.tell(&Up::Lost { world, rank, code, text: text.to_owned() });
     }
 
+    /// A rank here has ended before those that spawned it could meet it, and the job goes on without its world.
+    pub fn world_lost(&self, world: u32, code: i32, text: &str) {
+        self.tell(&Up::WorldLost { world, code, text: text.to_owned() });
+    }
+
     /// The first rank here has ended MPI.
     pub fn finalized(&self) {
         self.tell(&Up::Finalized);

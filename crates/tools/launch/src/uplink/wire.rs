@@ -34,8 +34,8 @@ pub enum Down {
     End,
     /// Pass this signal on to the ranks.
     Signal(i32),
-    /// Ranks of a world are lost, and the job goes on: those here are to know.
-    Lost(u32, Vec<u32>),
+    /// Ranks of the world with this random number are lost, and the job goes on: those here are to know.
+    Lost(u64, Vec<u32>),
     /// Tell what the ranks wait for.
     Ask,
     /// A debugger has seen all ranks, which go on from MPI_Init.
@@ -70,6 +70,9 @@ pub enum Up {
     Failed(i32, String),
     /// A rank of a world is lost, and the job goes on: the code that it would have given the job, and what to tell the user.
     Lost { world: u32, rank: u32, code: i32, text: String },
+    /// A rank of a further world has ended before it has met those that spawned it, and the job goes on without that world: the code that the
+    /// rank would have given the job, and what to tell the user.
+    WorldLost { world: u32, code: i32, text: String },
     /// The first of its ranks has ended MPI: told where ranks may be lost.
     Finalized,
     /// A rank that has initialised MPI, and one that has ended and will never do so; empty for none.
@@ -107,8 +110,8 @@ impl Down {
             Down::Leave => out.number(9),
             Down::Release => out.number(11),
             Down::Unpublished(service) => out.number(10).bytes(service.as_bytes()),
-            Down::Lost(world, ranks) => {
-                out.number(12).number((*world).into());
+            Down::Lost(job, ranks) => {
+                out.number(12).number(*job);
                 ranks.iter().fold(&mut out, |out, rank| out.number((*rank).into()))
             }
         };
@@ -130,12 +133,12 @@ impl Down {
             10 => Down::Unpublished(text(input.bytes()?)),
             11 => Down::Release,
             12 => {
-                let world = input.number()?.try_into().ok()?;
+                let job = input.number()?;
                 let mut ranks = Vec::new();
                 while !input.0.is_empty() {
                     ranks.push(input.number()?.try_into().ok()?);
                 }
-                Down::Lost(world, ranks)
+                Down::Lost(job, ranks)
             }
             _ => return None,
         })
@@ -185,6 +188,9 @@ impl Up {
                 .number(*code as u64)
                 .bytes(text.as_bytes()),
             Up::Finalized => out.number(15),
+            Up::WorldLost { world, code, text } => {
+                out.number(16).number((*world).into()).number(*code as u64).bytes(text.as_bytes())
+            }
             Up::Waits { first, ranks } => {
                 out.number(6).number(first.map_or(0, |rank| 1 + u64::from(rank))).bytes(ranks)
             }
@@ -228,6 +234,11 @@ impl Up {
                 text: text(input.bytes()?),
             },
             15 => Up::Finalized,
+            16 => Up::WorldLost {
+                world: input.number()?.try_into().ok()?,
+                code: input.number()? as i32,
+                text: text(input.bytes()?),
+            },
             6 => {
                 let first = input.number()?.checked_sub(1).map(|rank| rank as u32);
                 Up::Waits { first, ranks: input.bytes()?.to_vec() }
@@ -301,6 +312,7 @@ mod tests {
             Up::Standing { waits: "rank 1".into(), gone: String::new() },
             Up::Done(124),
             Up::Lost { world: 2, rank: 1, code: 137, text: "rank 1".into() },
+            Up::WorldLost { world: 2, code: 137, text: "rank 1".into() },
             Up::Finalized,
             Up::Spawn { rank: 3, orders: vec![1] },
             Up::Started { world: 2, failed: None },

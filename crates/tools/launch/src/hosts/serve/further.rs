@@ -10,16 +10,20 @@ use crate::uplink::{About, Down, Order};
 
 /// A further world, as the mpiexec of all hosts knows it.
 pub struct Further {
+    /// Its random number.
+    pub(super) job_id: u64,
     /// By node: the agent.
-    agents: Vec<usize>,
-    nodes: Nodes,
+    pub(super) agents: Vec<usize>,
+    pub(super) nodes: Nodes,
     /// By node: the addresses that were told.
     addresses: Vec<Option<Vec<Vec<u8>>>>,
     /// The agent whose rank has asked, and its number there.
     asked: (usize, u32),
     /// The agents that have not answered.
-    left: Vec<usize>,
-    failed: Option<(u32, String)>,
+    pub(super) left: Vec<usize>,
+    pub(super) failed: Option<(u32, String)>,
+    /// Its ranks are ended, since one was lost before it could meet those that spawned it.
+    pub(super) given_up: bool,
 }
 
 impl Further {
@@ -31,7 +35,7 @@ impl Further {
 
     /// Whether the others of it can do without that agent: they do not wait in MPI_Init for the places of all.
     pub(super) fn can_lose(&self, agent: usize) -> bool {
-        let unsettled = !self.left.is_empty() || self.failed.is_some();
+        let unsettled = !self.left.is_empty() || self.failed.is_some() || self.given_up;
         let met = self.nodes.count() == 1 || self.addresses.iter().all(Option::is_some);
         unsettled || met || !self.agents.contains(&agent)
     }
@@ -108,7 +112,8 @@ impl Server<'_> {
         }
         let left = by_node.clone();
         let addresses = by_node.iter().map(|_| None).collect();
-        self.further.push(Further { agents: by_node, nodes, addresses, asked: (agent, rank), left, failed: None });
+        let (job_id, asked, failed, given_up) = (orders.job_id, (agent, rank), None, false);
+        self.further.push(Further { job_id, agents: by_node, nodes, addresses, asked, left, failed, given_up });
         Ok(())
     }
 
@@ -151,7 +156,7 @@ impl Server<'_> {
     }
 
     /// A further world by its number; the first has 1.
-    fn further_world(&mut self, world: u32) -> Option<&mut Further> {
+    pub(super) fn further_world(&mut self, world: u32) -> Option<&mut Further> {
         self.further.get_mut((world as usize).checked_sub(1)?)
     }
 
@@ -205,7 +210,7 @@ impl Server<'_> {
         agents.iter().for_each(|&agent| self.tell_agent(agent, &Down::Addresses(world, table.clone())));
     }
 
-    fn tell_agent(&self, agent: usize, message: &Down) {
+    pub(super) fn tell_agent(&self, agent: usize, message: &Down) {
         if let Some(socket) = self.agents[agent].lines.last() {
             // What goes wrong is seen where the connection is read.
             let _ = message.send(socket);

@@ -113,7 +113,7 @@ impl super::Server<'_> {
                 "the connection to host {} is lost: its agent, the host or the network to it is gone",
                 agent.name
             );
-            match self.can_lose(number) {
+            match self.can_lose_hosts() {
                 true => self.host_lost(number, &text),
                 false => self.fail(1, &text),
             }

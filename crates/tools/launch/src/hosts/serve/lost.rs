@@ -8,16 +8,55 @@ impl Server<'_> {
     /// An agent has lost a rank of a world, which would have given the job that exit code.
     pub(super) fn rank_lost(&mut self, world: u32, rank: u32, code: i32, text: &str) {
         self.losses.lost(code);
-        self.tell_all(&Down::Lost(world, vec![rank]));
+        self.tell_lost(world, vec![rank]);
         if !self.is_ending() {
             say(&format!("{text}; the job goes on without it"));
         }
     }
 
-    /// Whether the job can go on without the ranks of a host: those of other hosts do not wait for them in MPI_Init.
-    pub(super) fn can_lose(&self, number: usize) -> bool {
-        let begun = self.agents.iter().all(|agent| agent.addresses.is_some());
-        self.options.goes_on && begun && self.further.iter().all(|world| world.can_lose(number))
+    /// An agent has lost a rank of a further world, before those that spawned it could meet that.
+    pub(super) fn world_lost(&mut self, world: u32, code: i32, text: &str) {
+        if self.is_ending() || self.further_world(world).is_none_or(|further| further.given_up) {
+            return;
+        }
+        self.losses.lost(code);
+        say(&format!("{text}; the others of the same spawn are ended, and the job goes on"));
+        self.give_up_world(world, text);
+    }
+
+    /// Ends the ranks of a further world that cannot meet those that spawned it. `why` is for those, if they wait for the start of it yet.
+    fn give_up_world(&mut self, world: u32, why: &str) {
+        let Some(further) = self.further_world(world) else { return };
+        further.given_up = true;
+        if !further.left.is_empty() {
+            // The last agent's answer ends it.
+            further.failed.get_or_insert((0, why.to_owned()));
+            return;
+        }
+        let (agents, all) = (further.agents.clone(), (0..further.nodes.size()).collect());
+        agents.iter().for_each(|&agent| self.tell_agent(agent, &Down::Recall(world)));
+        self.tell_lost(world, all);
+    }
+
+    /// Tells all agents, and those that will come, which ranks of a world are lost.
+    fn tell_lost(&mut self, world: u32, ranks: Vec<u32>) {
+        let job = match self.further_world(world) {
+            Some(further) => further.job_id,
+            None => self.job_id,
+        };
+        let message = Down::Lost(job, ranks);
+        self.tell_all(&message);
+        self.told_lost.push(message);
+    }
+
+    /// An agent that has come late learns who was lost before.
+    pub(super) fn tell_lost_before(&self, number: usize) {
+        self.told_lost.iter().for_each(|message| self.tell_agent(number, message));
+    }
+
+    /// Whether the job can go on without the ranks of a host: those of the first world do not wait for each other in MPI_Init.
+    pub(super) fn can_lose_hosts(&self) -> bool {
+        self.options.goes_on && self.agents.iter().all(|agent| agent.addresses.is_some())
     }
 
     /// An agent, its host or the way to it is gone, as `text` says, and the job goes on.
@@ -43,12 +82,16 @@ impl Server<'_> {
         }
         for (world, ranks) in (0..).zip(self.started_on(number)) {
             if !ranks.is_empty() {
-                self.tell_all(&Down::Lost(world, ranks));
+                self.tell_lost(world, ranks);
             }
         }
         self.withdraw_names(number);
+        let why = format!("host {name} is lost");
         for world in 1..=self.further.len() as u32 {
-            self.start_lost(world, number, &format!("host {name} is lost"));
+            self.start_lost(world, number, &why);
+            if self.further_world(world).is_some_and(|further| !further.can_lose(number)) {
+                self.give_up_world(world, &why);
+            }
         }
         self.leave_if_idle();
     }

@@ -7,6 +7,10 @@ use super::super::{Agent, Event, Server, Share};
 use crate::options::Options;
 use crate::uplink::{About, Down, Line, Up, pair};
 
+/// The random numbers of the first world, and of the one that is spawned.
+const JOB: u64 = 1;
+const SPAWNED: u64 = 2;
+
 /// Two hosts with a rank each, which have told where they are.
 struct Two {
     server: Server<'static>,
@@ -20,7 +24,7 @@ impl Two {
         let names = ["a", "b"];
         let shares = names.map(|name| Share { name: name.into(), ranks: 1 }).into();
         let agents = names.map(|name| Agent::expected(name.into())).into();
-        let server = Server::new(options, 1, shares, Nodes::even(2, 2), agents);
+        let server = Server::new(options, JOB, shares, Nodes::even(2, 2), agents);
         let mut server = Server { slots: vec![None; 2], ..server };
         let line = || {
             let (here, there) = pair();
@@ -63,7 +67,7 @@ fn spawn(host: Option<&str>) -> Up {
     let port = Some("port".into());
     Up::Spawn {
         rank: 0,
-        orders: Orders { job_id: 2, commands: vec![order], env: vec![], directory: "/".into(), port }.encode(),
+        orders: Orders { job_id: SPAWNED, commands: vec![order], env: vec![], directory: "/".into(), port }.encode(),
     }
 }
 
@@ -81,7 +85,7 @@ fn the_others_are_told_to_leave_when_they_have_no_ranks() {
     two.tells(0, Up::Idle(0));
     assert_eq!(two.heard(0), []);
     two.loses(1);
-    assert_eq!(two.heard(0), [Down::Lost(0, vec![1]), Down::Leave]);
+    assert_eq!(two.heard(0), [Down::Lost(JOB, vec![1]), Down::Leave]);
     assert_eq!(two.server.losses.code(None), 1);
     assert!(!two.server.is_ending());
 }
@@ -103,7 +107,7 @@ fn names_of_a_lost_host_are_taken_back() {
     two.loses(1);
     two.tells(0, about(About::LookUp));
     let answer = |value, text: &str| Down::Answer(0, value, text.into());
-    assert_eq!(two.heard(0), [answer(0, "p"), Down::Lost(0, vec![1]), Down::Unpublished("s".into()), answer(-1, "")]);
+    assert_eq!(two.heard(0), [answer(0, "p"), Down::Lost(JOB, vec![1]), Down::Unpublished("s".into()), answer(-1, "")]);
 }
 
 #[test]
@@ -113,7 +117,7 @@ fn a_spawn_fails_with_a_host_that_is_to_take_part() {
     assert!(matches!(two.heard(0)[..], [Down::Spawn(_)]));
     two.tells(0, Up::Started { world: 1, failed: None });
     two.loses(1);
-    let told = [Down::Lost(0, vec![1]), Down::Lost(1, vec![1]), Down::Recall(1)];
+    let told = [Down::Lost(JOB, vec![1]), Down::Lost(SPAWNED, vec![1]), Down::Recall(1)];
     assert_eq!(
         two.heard(0),
         told.into_iter().chain([Down::Answer(0, -1, "host b is lost".into())]).collect::<Vec<_>>()
@@ -127,7 +131,7 @@ fn a_spawn_fails_with_a_host_that_is_to_take_part() {
 }
 
 #[test]
-fn spawned_ranks_that_wait_for_each_other_in_init_end_the_job() {
+fn spawned_ranks_that_wait_for_each_other_in_init_are_ended() {
     for met in [false, true] {
         let mut two = Two::new(true);
         two.tells(0, spawn(None));
@@ -138,6 +142,45 @@ fn spawned_ranks_that_wait_for_each_other_in_init_end_the_job() {
         }
         assert_eq!(two.server.ranks_on(1), "rank 1 and rank 1 of spawn 1");
         two.loses(1);
-        assert_eq!(two.server.is_ending(), !met);
+        assert!(!two.server.is_ending());
+        let mut told = vec![Down::Lost(JOB, vec![1]), Down::Lost(SPAWNED, vec![1])];
+        if !met {
+            told.extend([Down::Recall(1), Down::Lost(SPAWNED, vec![0, 1])]);
+        }
+        let heard: Vec<Down> = two.heard(0).into_iter().filter(|told| !matches!(told, Down::Spawn(_))).collect();
+        let answer = Down::Answer(0, 2, String::new());
+        assert_eq!(heard, std::iter::once(answer).chain(told).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_spawned_rank_that_ends_before_it_is_met_takes_its_world_with_it() {
+    let lost = || Up::WorldLost { world: 1, code: 137, text: "rank 1 of spawn 1 was killed".into() };
+    let mut two = Two::new(true);
+    two.tells(0, spawn(None));
+    two.tells(1, Up::Started { world: 1, failed: None });
+    // The parents still wait for the start of it.
+    two.tells(1, lost());
+    assert!(matches!(two.heard(0)[..], [Down::Spawn(_)]));
+    two.tells(0, Up::Started { world: 1, failed: None });
+    assert_eq!(two.heard(0), [Down::Recall(1), Down::Answer(0, -1, "rank 1 of spawn 1 was killed".into())]);
+
+    let mut two = Two::new(true);
+    two.tells(0, spawn(None));
+    (0..2).for_each(|number| two.tells(number, Up::Started { world: 1, failed: None }));
+    two.heard(0);
+    two.tells(1, lost());
+    two.tells(0, lost());
+    assert_eq!(two.heard(0), [Down::Recall(1), Down::Lost(SPAWNED, vec![0, 1])]);
+    assert_eq!((two.server.is_ending(), two.server.losses.code(None)), (false, 137));
+}
+
+#[test]
+fn an_agent_that_comes_late_learns_who_was_lost() {
+    let mut two = Two::new(true);
+    two.tells(0, Up::Lost { world: 0, rank: 0, code: 137, text: "rank 0 was killed".into() });
+    let lost = || Down::Lost(JOB, vec![0]);
+    assert_eq!(two.heard(1), [lost()]);
+    two.server.take(Event::Begun(1, two.lines[1].0.clone()));
+    assert_eq!(two.heard(1), [lost()]);
 }
