@@ -11,7 +11,7 @@ seeds=${2:-6}
 . "$here/common.sh"
 make_place
 evidence=$place/said
-for program in survive kills respawn late; do
+for program in survive kills respawn late alone; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$program" "$here/ft/$program.c"
 done
 
@@ -37,6 +37,11 @@ done
 goes_on "a successor takes a lost rank's place" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 -- "$place/respawn"
 goes_on "and on 2 nodes" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 --nodes 2 -- "$place/respawn"
 goes_on "a rank that comes late to MPI_Finalize finds the others" 3 "has ended" -n 4 -- "$place/late" 7
+goes_on "a rank aborts MPI_COMM_SELF and ends alone" 3 "has survived" -n 4 -- "$place/alone"
+goes_on "and on 2 nodes" 3 "has survived" -n 4 --nodes 2 -- "$place/alone"
+code=0
+"$prefix/bin/mpiexec" -n 2 "$place/alone" < /dev/null > "$place/said" 2>&1 || code=$?
+if [ "$code" -eq 1 ]; then ok "which ends the job without --with-ft"; else fail "MPI_COMM_SELF aborted without --with-ft" "exit code $code"; fi
 seed=0
 while [ "$seed" -lt "$seeds" ]; do
     seed=$((seed + 1))
