@@ -21,7 +21,7 @@ ifneq ($(ARCH),$(shell uname -m))
 include scripts/cross.mk
 endif
 
-.PHONY: help build install local demo test check-deep check-arm64 check-no-avx check-sources check-suites kmod bench model book setup clean
+.PHONY: help build install local demo test check-deep check-arm64 check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -35,6 +35,7 @@ help:
 	@echo 'make check-no-avx            C programs on an x86-64 without AVX, by qemu-user'
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
 	@echo 'make check-suites            test suites of others, fetched, built and run: two hours and more; SUITES="ibm mbi"'
+	@echo 'make check-ulfm ULFM=DIR     the suite of User Level Failure Mitigation, a clone of ICLDisco/ulfm-testing: an hour; RANKS="4 8"'
 	@echo 'make kmod                    the kernel module, in target/kmod; KDIR=/lib/modules/VERSION/build'
 	@echo 'make bench                   Tern beside the other MPI libraries; ARGS="knem --quick" for one part'
 	@echo 'make book                    the pages of docs/ as a book in target/book; needs mdbook'
@@ -85,6 +86,10 @@ check-sources: local
 # Test suites of other projects, fetched and built; SUITES="ibm hlrs" for some of them, or as scripts/suites.sh takes them.
 check-suites: local
 	scripts/suites.sh $(LOCAL) $(SUITES)
+
+# Programs that lose ranks and go on, by the public suite for that, which lies in the folder ULFM; RANKS="4 8" for some numbers of ranks.
+check-ulfm: local
+	tests/ulfm-suite.sh $(LOCAL) '$(ULFM)' $(RANKS)
 
 # Without what a kernel module is built with, says so and does nothing.
 KDIR ?= $(shell scripts/kernel-headers.sh)

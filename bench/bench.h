@@ -2,7 +2,7 @@
  *
  * Output: one line per figure, written by rank 0,
  *     name size median unit key=value...
- * where size is in bytes (or ranks, for the start-up figures), and median is the median over
+ * where size is in bytes (or ranks, for the start-up figures and those of lost ranks), and median is the median over
  * the batches of that point. Lines that libraries print by themselves do not have this form.
  */
 #ifndef TERN_MPI_BENCH_H
@@ -186,5 +186,8 @@ void run_file_blocks(void);
 void run_file_sync(void);
 void run_file_cold(void);
 void run_socket(void);
+void run_agree(void);
+void run_shrink(void);
+void run_lost(void);
 
 #endif

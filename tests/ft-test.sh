@@ -11,7 +11,7 @@ seeds=${2:-6}
 . "$here/common.sh"
 make_place
 evidence=$place/said
-for program in survive kills respawn late meet session leave alone; do
+for program in survive kills respawn late meet session leave alone aborts; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$program" "$here/ft/$program.c"
 done
 
@@ -55,6 +55,11 @@ done
 goes_on "who leaves MPI is not waited for" 3 "has left" -n 4 -- "$place/leave"
 goes_on "nor who has freed the communicator" 3 "has left" -n 4 -- "$place/leave" freed
 goes_on "sessions alone, at random" 1 "have survived" -n 6 -- "$place/kills" 4 3 session
+goes_on "a rank aborts MPI_COMM_SELF and ends alone" 3 "has survived" -n 4 -- "$place/aborts"
+goes_on "and on 2 nodes" 3 "has survived" -n 4 --nodes 2 -- "$place/aborts"
+code=0
+"$prefix/bin/mpiexec" -n 2 "$place/aborts" < /dev/null > "$place/said" 2>&1 || code=$?
+if [ "$code" -eq 1 ]; then ok "which ends the job without --with-ft"; else fail "MPI_COMM_SELF aborted without --with-ft" "exit code $code"; fi
 seed=0
 while [ "$seed" -lt "$seeds" ]; do
     seed=$((seed + 1))

@@ -62,6 +62,37 @@ static void codes(void)
     OK(MPI_Comm_free(&comm));
 }
 
+/* A call over several requests returns MPI_ERR_IN_STATUS; the handler gets the code of the request because of which it is called. */
+static void several(void)
+{
+    int big[4] = { 1, 2, 3, 4 }, small = 0, way;
+    MPI_Comm comm;
+    MPI_Errhandler errhandler, mild;
+    OK(MPI_Comm_create_errhandler(handler, &errhandler));
+    OK(MPI_Comm_create_errhandler(forgiving, &mild));
+    OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    for (way = 0; way < 4; way++) {
+        MPI_Request requests[2];
+        MPI_Status statuses[2];
+        int count, indices[2], code;
+        OK(MPI_Comm_set_errhandler(comm, way < 3 ? errhandler : mild));
+        OK(MPI_Isend(big, 4, MPI_INT, 0, 1, comm, &requests[0]));
+        OK(MPI_Irecv(&small, 1, MPI_INT, 0, 1, comm, &requests[1]));
+        calls = seen = 0;
+        switch (way) {
+        case 1: code = MPI_Waitsome(1, &requests[1], &count, indices, statuses); break;
+        case 2: do code = MPI_Testall(2, requests, &count, statuses); while (!count); break;
+        default: code = MPI_Waitall(2, requests, statuses);
+        }
+        CHECK(calls == 1 && seen == MPI_ERR_TRUNCATE && where == comm, "way %d: %d calls, code %d", way, calls, seen);
+        CHECK(code == (way < 3 ? MPI_ERR_IN_STATUS : MPI_SUCCESS), "way %d: returned %d", way, code);
+        OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    }
+    OK(MPI_Errhandler_free(&errhandler));
+    OK(MPI_Errhandler_free(&mild));
+    OK(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
@@ -125,5 +156,6 @@ int main(int argc, char **argv)
     OK(MPI_Errhandler_free(&errhandler));
     CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRHANDLER_NULL) != MPI_SUCCESS);
     codes();
+    several();
     return finish();
 }

@@ -395,6 +395,11 @@ impl Mcm {
         self.device().reach(peer);
     }
 
+    /// See [`Channel::forget`].
+    pub fn forget(&self, peer: u32) {
+        self.device().forget(peer);
+    }
+
     /// See [`Channel::settle`].
     pub fn settle(&self, all: bool) {
         self.device().settle(all);

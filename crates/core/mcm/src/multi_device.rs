@@ -439,6 +439,12 @@ impl Channel for MultiDevice {
         }
     }
 
+    fn forget(&self, peer: u32) {
+        if let Via::Network = self.way(peer) {
+            self.network.forget(peer);
+        }
+    }
+
     fn awake(&self) -> u32 {
         // Of other nodes nothing is known: let theirs be awake as ours are.
         (self.shm.awake() as f32 * self.share) as u32

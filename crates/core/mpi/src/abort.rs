@@ -12,11 +12,31 @@ static ENDING: AtomicBool = AtomicBool::new(false);
 /// here again, the process ends at once.
 pub fn abort(code: i32, text: &str) -> ! {
     tell(code, text);
+    exit(code)
+}
+
+/// Says `text` and ends this process with exit code `code`, without MPI_Finalize: whoever sees to that calls it lost. The others of the job go on.
+pub fn abort_alone(code: i32, text: &str) -> ! {
+    if forked::is_child() {
+        forked::end(code, text);
+    }
+    say(&format!("{text}; it ends alone"));
+    // What is not 0 must not become 0, of which a system keeps the low 8 bits.
+    exit(if code != 0 && code & 0xff == 0 { 1 } else { code })
+}
+
+fn exit(code: i32) -> ! {
     // Relaxed: the other call that matters is this thread's own.
     if ENDING.swap(true, Ordering::Relaxed) {
         tern_node::end_process(code);
     }
     std::process::exit(code)
+}
+
+/// One write, so that lines of several processes do not mix. Nobody is left to tell if it fails.
+fn say(text: &str) {
+    let rank = installed().map_or_else(String::new, |runtime| format!("[{}]", runtime.me));
+    let _ = std::io::stderr().write_all(format!("tern{rank}: {text}\n").as_bytes());
 }
 
 /// [`abort`] in the middle of a call, where the core's state is borrowed: functions of atexit do not run.
@@ -36,11 +56,7 @@ fn tell(code: i32, text: &str) {
     match runtime.and_then(|runtime| runtime.control()) {
         Some(control) if kept => control.abort_kept(code, text),
         Some(control) => control.abort(code, text),
-        None => {
-            // One write, so that lines of several processes do not mix. Nobody is left to tell if
-            // it fails.
-            let _ = std::io::stderr().write_all(format!("tern: {text}\n").as_bytes());
-        }
+        None => say(text),
     }
     tern_pmi::foreign::abort(code);
 }

@@ -205,19 +205,20 @@ fn invoke(handler: &Errhandler, mut object: usize, scope: &Scope, function: &str
         OnError::User(..) | OnError::Stated(..) if forked::is_child() => die(scope, function, error, ""),
         OnError::Fatal => die(scope, function, error, "MPI_ERRORS_ARE_FATAL"),
         OnError::Abort => die(scope, function, error, "MPI_ERRORS_ABORT"),
-        OnError::User(_, call) => {
-            let mut code = error.code;
-            // SAFETY: a function of the program's, called as section 9.3.1 says.
-            unsafe { call(&mut object, &mut code) }
-            code
-        }
-        OnError::Stated(_, call, state) => {
-            let mut code = error.code;
-            // SAFETY: as above; the state lives as long as the handler, which the caller holds.
-            unsafe { call(state.pointer(), &mut object, &mut code) }
-            code
-        }
+        // SAFETY: a function of the program's, called as section 9.3.1 says.
+        OnError::User(_, call) => ask(error, |code| unsafe { call(&mut object, code) }),
+        // SAFETY: as above; the state lives as long as the handler, which the caller holds.
+        OnError::Stated(_, call, state) => ask(error, |code| unsafe { call(state.pointer(), &mut object, code) }),
     }
+}
+
+/// Calls a function of the program's with the code of the error; in place of MPI_ERR_IN_STATUS it gets that of the first request that has failed
+/// (section 9.3.1). Gives the code that the call returns: what the function has put there, or the call's own.
+fn ask(error: &Error, call: impl FnOnce(&mut i32)) -> i32 {
+    let given = error.in_statuses.first().map_or(error.code, |(code, _)| *code);
+    let mut code = given;
+    call(&mut code);
+    if code == given { error.code } else { code }
 }
 
 /// Says what failed where, and what to try, and ends the job.

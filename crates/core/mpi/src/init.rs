@@ -279,9 +279,13 @@ pub fn is_thread_main(flag: Out<i32>) -> Result<()> {
     Ok(())
 }
 
-/// MPI_Abort
+/// MPI_Abort (section 11.4.2). Where the job goes on without lost processes, one that aborts a communicator of its own alone ends alone.
 pub fn abort(comm: Rc<Comm>, errorcode: i32) -> Result<()> {
     let text = format!("called MPI_Abort on {} with code {errorcode}", comm.label());
+    let is_alone = comm.remote.is_none() && comm.local.procs.len() == 1;
+    if is_alone && crate::lost::is_survived() {
+        crate::abort::abort_alone(errorcode, &text);
+    }
     crate::abort::abort(errorcode, &text)
 }
 

@@ -371,12 +371,17 @@ pub trait Channel {
 
     /// Waits until everything that was sent has left this process for good: it may exit after this. It waits a few seconds at most for
     /// a peer that is there, and for others as long as it takes to find out. What did not leave is told at the next poll. `all`: also
-    /// what was sent to peers to which there is no connection yet; else those have ended, and what goes there is given up.
+    /// what was sent to peers to which there is no connection yet. Else all have come to their end: what goes to those is given up, and the others
+    /// are told that this process ends too, so that they do not lose it.
     fn settle(&self, _all: bool) {}
 
     /// Finds out whether `peer` can be reached, for one who has waited for it long: what it has sent may be kept by a firewall that lets
     /// packets out. A peer that cannot be reached is lost.
     fn reach(&self, _peer: u32) {}
+
+    /// The layers above have lost `peer`, which others than this device have told of: what waits for it is given up, nobody waits for it when this
+    /// process ends, and nothing is told of it to a sink.
+    fn forget(&self, _peer: u32) {}
 
     /// How many processes that share this one's cores do not sleep, about.
     fn awake(&self) -> u32;

@@ -330,6 +330,10 @@ impl Channel for Ofi {
         self.shared.call().reach(peer);
     }
 
+    fn forget(&self, peer: u32) {
+        self.shared.call().forget(peer);
+    }
+
     fn awake(&self) -> u32 {
         // Nothing is known of the others.
         1

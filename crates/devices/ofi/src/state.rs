@@ -281,6 +281,13 @@ impl State {
         self.news = true;
     }
 
+    /// Others have told that this peer is lost: the same, and nobody asks for it.
+    pub fn forget(&mut self, peer: u32) {
+        let asked = self.losses.len();
+        self.lose(peer, "others have lost it");
+        self.losses.truncate(asked);
+    }
+
     /// What waits for a peer does not go.
     fn drop_outbox(&mut self, peer: u32) {
         for buffer in std::mem::take(&mut self.peers[peer as usize].outbox) {

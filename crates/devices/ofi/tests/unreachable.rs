@@ -98,6 +98,18 @@ fn a_process_that_ends_waits_until_it_knows() {
 }
 
 #[test]
+fn a_peer_that_others_have_lost_keeps_nobody() {
+    let Some(first) = alone() else { return };
+    send(&first, 3);
+    first.forget(1);
+    first.settle(true);
+    let mut heard = Heard::default();
+    first.poll(&mut heard);
+    assert_eq!(heard.0, [], "it has not waited until it had to give the peer up");
+    assert!(first.copy_and_send(1, &[7; 4], Payload::Bytes(&[])).is_none(), "nothing more goes there");
+}
+
+#[test]
 fn who_only_waits_finds_out_too_and_has_sent_nothing() {
     let Some(first) = alone() else { return };
     let heard = until_lost(&first, || first.reach(1));

@@ -266,6 +266,15 @@ impl Tcp {
         moved
     }
 
+    /// Tells all connected peers that the end of their connection will be no loss.
+    fn say_farewell(&self) {
+        self.hear();
+        for connection in self.open.borrow().iter() {
+            let scratch = &mut Vec::new();
+            let _ = connection.send(Kind::Farewell, &[0; 4], Payload::Bytes(&[]), 0, scratch);
+        }
+    }
+
     /// The connections that this side has not ended. The kernel keeps what was sent on one that the vigil has ended, and sends it again for
     /// long, but the peer counts as lost.
     fn standing(&self) -> Vec<Rc<Connection>> {
@@ -409,6 +418,9 @@ impl Channel for Tcp {
 
     fn settle(&self, all: bool) {
         let until = Instant::now() + SETTLE;
+        if !all {
+            self.say_farewell();
+        }
         loop {
             self.hear();
             // A call comes to an end by itself, and so does a peer's silence.
@@ -449,11 +461,7 @@ impl Channel for Tcp {
 
 impl Drop for Tcp {
     fn drop(&mut self) {
-        self.hear();
-        for connection in self.open.borrow().iter() {
-            let scratch = &mut Vec::new();
-            let _ = connection.send(Kind::Farewell, &[0; 4], Payload::Bytes(&[]), 0, scratch);
-        }
+        self.say_farewell();
         self.settle(true);
         self.shared.stop();
         if let Some(thread) = self.thread.take() {

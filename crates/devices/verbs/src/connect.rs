@@ -80,6 +80,9 @@ struct Shared {
     wake: OwnedFd,
     /// Peers are to be told that this process has sent all.
     settling: AtomicBool,
+    /// Peers are to be told that this process ends; and they have been.
+    parting: AtomicBool,
+    parted: AtomicBool,
     /// For the socket on which a peer is told that there is none for it.
     reserve: Reserve,
     /// [`Settings::silence`] and [`Settings::patience`].
@@ -122,6 +125,8 @@ impl Connections {
             alarm,
             wake: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
             settling: AtomicBool::new(false),
+            parting: AtomicBool::new(false),
+            parted: AtomicBool::new(false),
             reserve: Reserve::default(),
             silence,
             patience,
@@ -224,6 +229,16 @@ impl Connections {
     pub fn settle(&self) {
         self.shared.settling.store(true, Ordering::SeqCst);
         self.shared.wake();
+    }
+
+    /// Tells all connected peers that the end of this process will be no loss. Returns when that has left it, or after a second.
+    pub fn say_farewell(&self) {
+        self.shared.parting.store(true, Ordering::SeqCst);
+        self.shared.wake();
+        let end = Instant::now() + Duration::from_secs(1);
+        while !self.shared.parted.load(Ordering::SeqCst) && Instant::now() < end {
+            std::thread::sleep(Duration::from_micros(50));
+        }
     }
 
     /// True when no peer has anything to send any more, as far as they have said.

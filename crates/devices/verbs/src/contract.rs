@@ -91,8 +91,11 @@ impl Channel for Verbs {
         Some(self.channels.sleep.as_fd())
     }
 
-    fn settle(&self, _all: bool) {
+    fn settle(&self, all: bool) {
         self.channels.settle_all();
+        if !all {
+            self.channels.connections.say_farewell();
+        }
         if self.channels.fabric.ways.is_some() {
             self.settled.set(true);
             self.channels.connections.settle();

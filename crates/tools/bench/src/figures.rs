@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub struct Row {
     pub title: String,
     pub benchmark: String,
-    /// Bytes, or ranks for start-up figures.
+    /// Bytes, or ranks for start-up figures and those of lost ranks.
     pub size: u64,
     pub unit: String,
     pub ranks: usize,
@@ -19,6 +19,12 @@ impl Row {
     /// Rates, bandwidths and shares are better when higher; times and memory when lower.
     pub fn higher_is_better(&self) -> bool {
         self.unit.ends_with("/s") || (self.is_share() && !self.benchmark.ends_with("_waits"))
+    }
+
+    /// Whether its size is a number of ranks, and not of bytes.
+    pub fn counts_ranks(&self) -> bool {
+        let is_of_losses = ["agree", "shrink"].iter().any(|name| self.benchmark.starts_with(name));
+        is_of_losses || matches!(self.unit.as_str(), "ms" | "MiB")
     }
 
     /// A percentage, which may be zero or below: compared by difference, not by ratio.

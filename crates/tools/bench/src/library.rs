@@ -39,6 +39,8 @@ pub struct Library {
     pub prefix: PathBuf,
     /// Environment of its runs, beside what it always needs.
     pub variables: Vec<(String, String)>,
+    /// Its jobs go on without ranks that they lose.
+    pub survives: bool,
 }
 
 const KINDS: [(Kind, &str, &str); 5] = [
@@ -87,7 +89,8 @@ impl Library {
         if line.name != library {
             label.clone_from(&line.name);
         }
-        let library = Self { kind, name: line.name.clone(), label, abi, prefix, variables: line.variables.clone() };
+        let (name, variables) = (line.name.clone(), line.variables.clone());
+        let library = Self { kind, name, label, abi, prefix, variables, survives: false };
         for needed in [library.launcher(), library.shared_object()] {
             if !needed.exists() {
                 let remedy = match kind {
@@ -103,6 +106,11 @@ impl Library {
     /// The same with further environment variables.
     pub fn with(&self, variables: &[(String, String)]) -> Self {
         Self { variables: [&self.variables, variables].concat(), ..self.clone() }
+    }
+
+    /// The same, told by the option of its launcher that its jobs go on without ranks that they lose, if it has one.
+    pub fn surviving(self, survives: bool) -> Self {
+        Self { survives, ..self }
     }
 
     /// Tern as it comes: the column that the lead is of.
@@ -138,6 +146,13 @@ impl Library {
         match (self.kind, run.binding) {
             (Kind::Tern, Binding::Nodes(nodes)) => arguments.extend(["--nodes".to_string(), nodes.to_string()]),
             (_, Binding::Hosts) => arguments.extend(self.host_arguments(run)),
+            _ => {}
+        }
+        match self.kind {
+            Kind::Tern if self.survives => arguments.push("--with-ft".into()),
+            Kind::OpenMpi | Kind::OpenMpiUcx if self.survives => {
+                arguments.extend(["--with-ft", "ulfm"].map(String::from))
+            }
             _ => {}
         }
         arguments
@@ -319,6 +334,7 @@ mod tests {
             abi,
             prefix,
             variables: vec![("TERN_X".into(), "1".into())],
+            survives: false,
         }
     }
 
@@ -339,6 +355,18 @@ mod tests {
         let tern = library(Kind::Tern, Abi::Standard);
         let line = shown(&tern.command(&run(Binding::Nodes(2), &[0], &[(3, vec!["a".to_string()])])));
         assert!(line.ends_with("/p/bin/mpiexec --bind-to none --nodes 2 -n 3 a"), "{line}");
+    }
+
+    #[test]
+    fn launchers_that_can_are_told_that_the_job_goes_on() {
+        let programs = [(3, vec!["a".to_string()])];
+        let line = |kind, abi| {
+            let library = library(kind, abi).surviving(true);
+            shown(&library.command(&run(Binding::Shared, &[0], &programs)))
+        };
+        assert!(line(Kind::Tern, Abi::Standard).ends_with(" --with-ft -n 3 a"));
+        assert!(line(Kind::OpenMpi, Abi::OpenMpi).ends_with(" --with-ft ulfm -n 3 a"));
+        assert!(!line(Kind::Mpich, Abi::Standard).contains("with-ft"));
     }
 
     #[test]

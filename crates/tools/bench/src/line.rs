@@ -21,15 +21,18 @@ pub enum Extra {
     Mechanisms,
     /// Peers in further settings for more ranks than cores.
     Crowded,
+    /// Tern with jobs that go on without ranks that they lose.
+    Surviving,
 }
 
 /// Lines that have a name.
-pub const KNOWN: [(Extra, &str, &str); 6] = [
+pub const KNOWN: [(Extra, &str, &str); 7] = [
     (Extra::Mechanisms, "tern-pipe", "tern:TERN_MECHANISM=pipe"),
     (Extra::Mechanisms, "tern-cma", "tern:TERN_MECHANISM=cma:TERN_PROMOTE=off"),
     (Extra::Mechanisms, "tern-mapped", "tern:TERN_MECHANISM=mapped"),
     (Extra::Mechanisms, "tern-promote", "tern:TERN_PROMOTE=always"),
     (Extra::Mechanisms, "tern-off", "tern:TERN_PROMOTE=off"),
+    (Extra::Surviving, "tern-ft", "tern:TERN_FT=on"),
     // Better than waiting (what plain `impi` does there) for point-to-point, worse for collectives.
     (Extra::Crowded, "impi-yield", "impi:I_MPI_WAIT_MODE=0:I_MPI_THREAD_YIELD=2:I_MPI_SPIN_COUNT=1"),
 ];

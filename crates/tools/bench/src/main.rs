@@ -71,6 +71,8 @@ enum Command {
     Startup,
     /// Two ranks that reach each other by TCP alone; not part of `all`
     Network,
+    /// Jobs that go on without lost ranks: agreement, shrinking, and messages; not part of `all`
+    Survival,
     /// The parts of the network device, each on and off, on the software HCA; not part of `all`
     Rdma,
     /// The experiments of the papers about KNEM, by mechanism; not part of `all`
@@ -129,7 +131,7 @@ struct Options {
     /// How often each library runs each benchmark, in turn [default: 5, with --quick 2]; the column n says what came of it
     #[arg(long, global = true)]
     rounds: Option<usize>,
-    /// Ranks of the oversubscribed suite [default: 4,8,16, with --quick 8], and of `startup` [default: 2,8,32]
+    /// Ranks of the oversubscribed suite [default: 4,8,16, with --quick 8], of `startup` [default: 2,8,32], and of `survival` [default: 2,4,8,16,32,64]
     #[arg(long, global = true, value_delimiter = ',')]
     ranks: Vec<usize>,
     /// Cores to use, taken from those that this process may run on
@@ -233,6 +235,7 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         Command::Rma => suite::one_sided(quick),
         Command::Oversubscribed => suite::oversubscribed(quick, &several(crowds)),
         Command::Network => suite::network(quick),
+        Command::Survival => suite::survival(quick, &several(&[2, 4, 8, 16, 32, 64]), options.cores),
         Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores),
         Command::All => {
             let mut jobs = suite::point_to_point(quick);

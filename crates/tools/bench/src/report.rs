@@ -37,7 +37,7 @@ pub fn short(value: f64) -> String {
 pub fn size(row: &Row) -> String {
     match row.size {
         peers if matches!(row.unit.as_str(), "KiB" | "pairs") => format!("{peers} peers"),
-        ranks if matches!(row.unit.as_str(), "ms" | "MiB") => format!("{ranks} ranks"),
+        ranks if row.counts_ranks() => format!("{ranks} ranks"),
         bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
         bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
         bytes => format!("{bytes} B"),

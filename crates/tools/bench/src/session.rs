@@ -62,7 +62,7 @@ fn lines(options: &Options) -> Result<Vec<(Line, Option<Extra>)>, String> {
         let line = Line::parse(name)?;
         let asked = match extra {
             Extra::Mechanisms => options.mechanisms,
-            Extra::Crowded => named(&line.library),
+            Extra::Crowded | Extra::Surviving => named(&line.library),
         };
         if asked && !named(name) {
             lines.push((line, Some(extra)));
@@ -358,7 +358,7 @@ impl Session {
     /// benchmark, whose figures would otherwise be lost, or when the run was stopped because it took too long. Returns
     /// why it failed.
     fn run_once(&mut self, job: &Job, library: &Library) -> Option<Failure> {
-        let (launch, outcome) = self.launch_near(job, &library.with(&job.variables));
+        let (launch, outcome) = self.launch_near(job, &library.with(&job.variables).surviving(job.survives));
         let mut lines: Vec<figures::Line> = outcome.output.lines().filter_map(parse).collect();
         let mut failure = outcome.failure.map(|reason| Failure { reason, stopped: outcome.stopped });
         if failure.as_ref().is_some_and(|failure| job.benchmarks.len() > 1 && !failure.stopped) {

@@ -53,6 +53,8 @@ pub struct Job {
     pub slower: f64,
     /// One round is enough.
     pub once: bool,
+    /// The job goes on without ranks that it loses.
+    pub survives: bool,
     /// Seconds after which a launch is stopped, if that is before the timeout of all runs.
     pub limit_s: u64,
 }
@@ -77,6 +79,7 @@ impl Job {
             variables: Vec::new(),
             slower: 1.0,
             once: false,
+            survives: false,
             limit_s: u64::MAX,
         }
     }
@@ -296,6 +299,27 @@ pub fn oversubscribed(quick: bool, ranks: &[usize]) -> Vec<Job> {
     jobs
 }
 
+/// Jobs that go on without ranks that they lose: agreement and shrinking, before and after a loss, for the libraries that have them; and what short
+/// and long messages of Tern take with that option and without it.
+pub fn survival(quick: bool, ranks: &[usize], cores: usize) -> Vec<Job> {
+    let title = "Ping-pong, with jobs that go on and without";
+    let mut jobs = vec![Job::new(title, 2, Binding::Bound, &["pingpong"]).sizes(&[8, 65536]).quick(quick, &[8, 65536])];
+    jobs[0].lines = ["tern", "tern-ft"].map(String::from).to_vec();
+    jobs[0].extra = Some(Extra::Surviving);
+    for &ranks in ranks {
+        let binding = if ranks <= cores { Binding::Bound } else { Binding::Shared };
+        // A launch that loses a rank can do nothing after that.
+        for benchmarks in [&["agree", "shrink"][..], &["lost"]] {
+            let mut job = Job::new("Agreement and shrinking (size: ranks)", ranks, binding, benchmarks);
+            job.lines = ["tern", "openmpi"].map(String::from).to_vec();
+            (job.sized, job.probed, job.survives) = (false, false, true);
+            (job.time_ms, job.batches, job.limit_s) = if quick { (20, 3, 30) } else { (60, 5, 30) };
+            jobs.push(job);
+        }
+    }
+    jobs
+}
+
 /// MPI_Init to MPI_Finalize, and what a rank occupies in between.
 pub fn startup(ranks: &[usize], cores: usize) -> Vec<Job> {
     let mut jobs = Vec::new();
@@ -337,6 +361,7 @@ mod tests {
         assert!(cost(point_to_point(true)) < cost(point_to_point(false)));
         assert!(cost(overlap(true)) < cost(overlap(false)));
         assert!(cost(files(true)) < cost(files(false)));
+        assert!(cost(survival(true, &[4], 2)) < cost(survival(false, &[4], 2)));
         assert!(cost(oversubscribed(true, &[8])) < cost(oversubscribed(false, &[8])));
     }
 }

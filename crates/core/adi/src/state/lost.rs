@@ -48,6 +48,7 @@ impl State {
             return;
         }
         self.moved = true;
+        self.mcm.forget(peer);
         if let Some(direct) = self.mcm.direct() {
             direct.hears_of(Event::Lost(peer));
         }

@@ -1,4 +1,4 @@
-//! A test: the way to a peer is cut behind a message that was taken for it.
+//! Tests of ends: the way to a peer is cut behind a message that was taken for it; a process ends together with all others.
 
 use super::{Endpoint, Tcp};
 use crate::Settings;
@@ -80,4 +80,27 @@ fn who_settles_after_the_way_was_cut_comes_to_an_end() {
     });
     let told = told.recv_timeout(Duration::from_secs(60)).expect("it comes to its end");
     assert_eq!(told, (vec![1], vec![1]));
+}
+
+#[test]
+fn who_ends_with_all_others_is_not_lost() {
+    let [first, second] = pair();
+    send(&first);
+    let mut heard = Heard::default();
+    while heard.packets == 0 || first.connection(1).is_none() {
+        first.poll(&mut Heard::default());
+        second.poll(&mut heard);
+    }
+    first.settle(false);
+    // The end of a process closes its connections without a word.
+    let _ = rustix::net::shutdown(first.connection(1).expect("it is open").descriptor(), rustix::net::Shutdown::Both);
+    let mut heard = Heard::default();
+    while second.connection(0).expect("it is known").ended.get().is_none() {
+        second.poll(&mut heard);
+    }
+    assert_eq!(heard.lost, [0; 0], "a farewell came before");
+    // Whoever still wants something of it finds out.
+    assert!(second.copy_and_send(0, &[8; 4], Payload::Bytes(&[])).is_none());
+    second.poll(&mut heard);
+    assert_eq!(heard.lost, [0]);
 }

@@ -131,3 +131,13 @@ fn a_peer_that_is_lost_sees_the_end_of_its_call() {
     assert!(!line.read().expect("the end in time"));
     assert!(pair.connected().is_err_and(|why| why.ends_with(WHY)));
 }
+
+/// The end of a process that ends together with all others is no loss.
+#[test]
+fn who_parts_says_so_to_all_that_are_connected() {
+    let pair = Pair::new();
+    let mut line = pair.calls();
+    assert!(matches!(heard(&mut line), Word::Welcome(..)));
+    pair.process.say_farewell();
+    assert!(matches!(heard(&mut line), Word::Bye));
+}

@@ -93,6 +93,10 @@ fn serve(shared: &Shared, listener: &TcpListener) {
             settling = true;
             talks.iter_mut().for_each(|talk| drop(talk.line.say(&[Word::Settled])));
         }
+        if shared.parting.swap(false, Ordering::SeqCst) {
+            talks.iter_mut().for_each(|talk| drop(talk.line.say(&[Word::Bye])));
+            shared.parted.store(true, Ordering::SeqCst);
+        }
     }
     for talk in &mut talks {
         let _ = talk.line.say(&[Word::Bye]);
