@@ -82,6 +82,9 @@ for abi in mpich openmpi; do
     MPI4PY_WHEEL=1 MPI4PY_MPIABI=$abi "$here/tests/mpi4py.sh" "$prefix" 1 2 4 || failed=$((failed + 1))
 done
 
+# Members of windows that are killed at every instruction of what they do.
+TERN_TEST_STEPS=all "$here/tests/ft-steps-test.sh" "$prefix" || failed=$((failed + 1))
+
 "$here/scripts/miri.sh" || failed=$((failed + 1))
 "$here/scripts/sanitize.sh" || failed=$((failed + 1))
 "$here/scripts/sanitize-threads.sh" || failed=$((failed + 1))

@@ -10,7 +10,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#ifndef LIMIT
 #define LIMIT 25
+#endif
 
 static const char *volatile tried;
 

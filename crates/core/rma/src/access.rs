@@ -6,7 +6,7 @@ use crate::elements::{Side, in_parts, runs, span};
 use crate::error::NotMade;
 use crate::keys::Key;
 use crate::messages::{Kind, PART, Question, RUNS};
-use crate::remote::Means;
+use crate::remote::{Found, Means};
 use crate::request::ROOM;
 use crate::spot::{Instructions, Spot};
 use crate::window::Window;
@@ -95,7 +95,7 @@ impl Window {
             let way = if key.is_none() { Means::Messages } else { Means::Card };
             return Ok(Spot { way, address, len, key, ..Spot::NOTHING });
         }
-        let Some((piece, here)) = self.attached_piece(rank, first, end) else {
+        let Some((piece, here)) = self.attached_piece(rank, first, end)? else {
             return self.locate_in_pieces(target, len);
         };
         let way = match here.is_null() {
@@ -129,7 +129,7 @@ impl Window {
         let placed = match &self.card {
             None if self.apart && !own => self.is_attached_apart(rank, runs)?.then_some(Placed::None),
             Some(_) if !own => cover(&self.remote(rank).found.borrow().far, runs),
-            _ => cover(&self.pieces(rank), runs),
+            _ => cover(&self.pieces(rank)?, runs),
         };
         let Some(placed) = placed else { return Err(self.out_of_range(target)) };
         let way = match () {
@@ -150,38 +150,37 @@ impl Window {
     }
 
     /// All that `rank` has attached.
-    pub(crate) fn pieces(&self, rank: u32) -> Vec<Piece> {
-        loop {
-            if let Some(pieces) = self.shared.table(rank).all() {
-                return pieces;
-            }
-            // Its owner is about to change it, for a moment.
-            std::thread::yield_now();
-        }
+    ///
+    /// Errors: as of [`Window::await_table`].
+    pub(crate) fn pieces(&self, rank: u32) -> Result<Vec<Piece>, Error> {
+        self.await_table(rank, |table| table.all())
+    }
+
+    /// All that this process has attached.
+    pub(crate) fn own_pieces(&self) -> Vec<Piece> {
+        self.pieces(self.rank()).expect("this process is not lost")
     }
 
     /// What `rank` has attached that holds these addresses, and where it begins here (null: nowhere).
-    fn attached_piece(&self, rank: u32, first: u64, end: u64) -> Option<(Piece, *mut u8)> {
+    ///
+    /// Errors: as of [`Window::await_table`].
+    fn attached_piece(&self, rank: u32, first: u64, end: u64) -> Result<Option<(Piece, *mut u8)>, Error> {
         if end < first {
-            return None;
+            return Ok(None);
         }
         let remote = self.remote(rank);
-        let table = self.shared.table(rank);
-        let mut found = remote.found.borrow_mut();
-        if found.version == table.version()
-            && let Some((piece, here)) = found.last
-            && piece.holds(first, end)
-        {
-            return Some((piece, here));
-        }
-        let (piece, version) = loop {
-            if let Some(found) = table.find(|piece| piece.holds(first, end)) {
-                break found;
+        let known = |found: &Found| match found.last {
+            Some((piece, _)) if piece.holds(first, end) && found.version == self.shared.table(rank).version() => {
+                found.last
             }
-            // Its owner is about to change it, for a moment.
-            std::thread::yield_now();
+            _ => None,
         };
-        let piece = piece?;
+        if let Some(known) = known(&remote.found.borrow()) {
+            return Ok(Some(known));
+        }
+        let (piece, version) = self.await_table(rank, |table| table.find(|piece| piece.holds(first, end)))?;
+        let Some(piece) = piece else { return Ok(None) };
+        let mut found = remote.found.borrow_mut();
         if found.version != version {
             // What was detached may lie elsewhere now.
             for (piece, here) in found.mapped.drain(..) {
@@ -205,7 +204,7 @@ impl Window {
             here
         };
         (found.version, found.last) = (version, Some((piece, here)));
-        found.last
+        Ok(found.last)
     }
 
     /// Moves `origin` to the target.

@@ -181,13 +181,14 @@ impl Window {
                 self.shared.posts(self.rank(), asked.origin).fetch_add(1, Ordering::Release);
             }
             Kind::Complete => {
-                // Relaxed: the next line releases it.
-                self.shared.completes(asked.origin, self.rank()).fetch_add(1, Ordering::Relaxed);
-                self.shared.member(self.rank()).signals.completed.fetch_add(1, Ordering::Release);
+                let of_all = &self.shared.member(self.rank()).signals.completed;
+                let count = if self.survives { self.shared.completes(asked.origin, self.rank()) } else { of_all };
+                // Release: pairs with the acquires of who waits, as above.
+                count.fetch_add(1, Ordering::Release);
             }
             _ => {
                 let runs = asked.runs().map(|(at, len)| (at as u64, len as u64));
-                answer.push(u8::from(cover(&self.pieces(self.rank()), runs).is_some()));
+                answer.push(u8::from(cover(&self.own_pieces(), runs).is_some()));
             }
         }
         Served::Done

@@ -3,8 +3,8 @@
 #[cfg(loom)]
 pub use loom::hint::spin_loop;
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+pub use loom::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, Ordering};
 #[cfg(not(loom))]
 pub use std::hint::spin_loop;
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+pub use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, Ordering};

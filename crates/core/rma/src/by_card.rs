@@ -28,7 +28,7 @@ impl Window {
             return Keys::One(key);
         }
         let mut pieces =
-            if rank == self.rank() { self.pieces(rank) } else { self.remote(rank).found.borrow().far.clone() };
+            if rank == self.rank() { self.own_pieces() } else { self.remote(rank).found.borrow().far.clone() };
         pieces.retain(|piece| piece.len > 0);
         pieces.sort_unstable_by_key(|piece| piece.start);
         Keys::Each(pieces)

@@ -81,20 +81,19 @@ impl Window {
     }
 
     /// Locks the memory of `rank`, alone or with others that do not want it alone.
-    #[inline]
     ///
-    /// Errors: a member is lost.
+    /// Errors: a member is lost, where the members lie apart. Elsewhere whatever a lost one had of the lock is taken from it.
+    #[inline]
     pub fn lock(&self, rank: u32, exclusive: bool) -> Result<(), Error> {
         if self.apart {
             return self.lock_apart(rank, exclusive);
         }
-        let lock = &self.shared.member(rank).lock;
         if exclusive {
-            self.take(Some(rank), || lock.try_exclude(self.shared.common(), self.rank()))?;
+            self.exclude(rank);
         } else if self.notes {
-            self.share_noting(rank)?;
+            self.share_noting(rank);
         } else {
-            self.take(Some(rank), || lock.try_share())?;
+            self.take(Some(rank), || self.shared.member(rank).lock.try_share());
         }
         self.remote(rank).held.set(if exclusive { Held::Alone } else { Held::Shared });
         Ok(())
@@ -131,16 +130,16 @@ impl Window {
 
     /// Locks the memory of all ranks, not alone.
     ///
-    /// Errors: a member is lost.
+    /// Errors: as for [`Window::lock`].
     #[inline]
     pub fn lock_all(&self) -> Result<(), Error> {
         if self.apart {
             return self.lock_all_apart();
         }
         if self.notes {
-            self.share_all_noting()?;
+            self.share_all_noting();
         } else {
-            self.take(None, || self.shared.common().try_lock_all(self.locks()))?;
+            self.take(None, || self.shared.common().try_lock_all(self.locks()));
         }
         self.all.set(true);
         Ok(())
@@ -170,9 +169,9 @@ impl Window {
     }
 
     #[inline]
-    pub(crate) fn take(&self, rank: Option<u32>, attempt: impl Fn() -> Try) -> Result<(), Error> {
+    pub(crate) fn take(&self, rank: Option<u32>, attempt: impl Fn() -> Try) {
         match attempt() {
-            Try::Taken => Ok(()),
+            Try::Taken => {}
             Try::Busy => self.take_waiting(rank, &attempt),
             Try::Disturbed => {
                 self.rouse();
@@ -182,24 +181,22 @@ impl Window {
     }
 
     #[cold]
-    fn take_waiting(&self, rank: Option<u32>, attempt: &dyn Fn() -> Try) -> Result<(), Error> {
+    fn take_waiting(&self, rank: Option<u32>, attempt: &dyn Fn() -> Try) {
         let waiting = &self.shared.member(self.rank()).signals.waiting;
         // SeqCst: before the next attempt, in the order that `words` speaks of.
         waiting.fetch_add(1, Ordering::SeqCst);
         self.shared.common().begin_waiting();
-        let mut doubt = None;
         let mut take = || match attempt() {
             Try::Taken => true,
-            Try::Busy => self.take_from_lost(rank, attempt, &mut doubt),
+            Try::Busy => self.take_from_lost(attempt),
             Try::Disturbed => {
                 self.rouse();
-                self.take_from_lost(rank, attempt, &mut doubt)
+                self.take_from_lost(attempt)
             }
         };
         self.adi.wait_until_telling(&mut take, &|| self.awaited_lock(rank));
         self.shared.common().end_waiting();
         waiting.fetch_sub(1, Ordering::Relaxed);
-        doubt.map_or(Ok(()), |lost| Err(self.lost(lost)))
     }
 
     /// Wakes those that wait for a lock, to try again.
@@ -293,6 +290,9 @@ impl Window {
 
     /// All that were posted to have completed.
     fn is_exposure_over(&self) -> bool {
+        if self.survives {
+            return self.have_all_completed();
+        }
         // Acquire: pairs with the release in `complete`.
         let completed = self.shared.member(self.rank()).signals.completed.load(Ordering::Acquire);
         completed == self.awaited.get()

@@ -1,74 +1,67 @@
 //! Who has the locks of a window. Those that wait for one are told, when the user wants to know what they wait for (TERN_STALL). Where the job
 //! goes on without processes that are lost (TERN_FT), the living take the locks of these.
 //!
-//! Who has a lock alone stands in its word. Those that share it are only counted there, so each notes it in a byte of its own. What a lost one has
-//! noted says what the others have to take from the count; who is lost while it takes or gives up a lock leaves that in doubt.
+//! Who has a lock alone stands in its word. Those that share it are only counted there, so each notes it in a byte of its own. Where the job goes on
+//! without lost members the notes alone say who shares a lock ([`crate::words::Note`]).
 
-use crate::Error;
 use crate::remote::Held;
 use crate::window::Window;
-use crate::words::Try;
-use std::sync::atomic::Ordering;
+use crate::words::Note;
 use tern_adi::{Awaited, Holding};
 
-/// What a process notes of the lock of a member: it does not share it,
-pub(crate) const NONE: u8 = 0;
-/// it shares it,
-pub(crate) const ONE: u8 = 1;
-/// it shares that of all members,
-pub(crate) const ALL: u8 = 2;
-/// or it is about to take it, or to give it up.
-pub(crate) const PASSING: u8 = 3;
-
 impl Window {
-    /// Notes for others how this process shares the lock of `rank`.
-    fn note_share(&self, rank: u32, note: u8) {
-        // Release: pairs with the acquires of those that take it from a lost member; else it is told to the user, and nothing follows from it.
-        self.shared.shares(self.rank(), rank).store(note, Ordering::Release);
+    /// What this process notes of the lock of `rank`, or of all members.
+    fn own_note(&self, rank: Option<u32>) -> &Note {
+        self.shared.note(self.rank(), rank)
     }
 
-    fn note_shares(&self, note: u8) {
-        (0..self.peers.size()).for_each(|rank| self.note_share(rank, note));
+    /// Takes the lock of `rank` for this process alone.
+    pub(crate) fn exclude(&self, rank: u32) {
+        let (lock, common) = (&self.shared.member(rank).lock, self.shared.common());
+        match self.survives {
+            false => self.take(Some(rank), || lock.try_exclude(common, self.rank())),
+            true => self.take(Some(rank), || lock.try_exclude_noted(common, self.shared.notes(rank), self.rank())),
+        }
     }
 
     /// Shares the lock of `rank`, and notes it. While it waits it notes nothing.
-    ///
-    /// Errors: a lost member may have it.
-    pub(crate) fn share_noting(&self, rank: u32) -> Result<(), Error> {
-        self.take(Some(rank), || {
-            self.note_share(rank, PASSING);
-            let tried = self.shared.member(rank).lock.try_share();
-            self.note_share(rank, if tried == Try::Taken { ONE } else { NONE });
-            tried
-        })
+    pub(crate) fn share_noting(&self, rank: u32) {
+        let (lock, note) = (&self.shared.member(rank).lock, self.own_note(Some(rank)));
+        if self.survives {
+            return self.take(Some(rank), || lock.try_share_noting(self.shared.common(), note));
+        }
+        self.take(Some(rank), || lock.try_share());
+        note.tell(true);
     }
 
     /// Gives up what [`Window::share_noting`] has taken. True when somebody may wait for it: wake them.
     pub(crate) fn unshare_noting(&self, rank: u32) -> bool {
-        self.note_share(rank, PASSING);
-        let awaited = self.shared.member(rank).lock.unshare(self.shared.common());
-        self.note_share(rank, NONE);
-        awaited
+        let (common, note) = (self.shared.common(), self.own_note(Some(rank)));
+        if self.survives {
+            return note.clear(common);
+        }
+        note.tell(false);
+        self.shared.member(rank).lock.unshare(common)
     }
 
     /// Locks all members' memory, not alone, and notes it. While it waits it notes nothing.
-    ///
-    /// Errors: a lost member may have it.
-    pub(crate) fn share_all_noting(&self) -> Result<(), Error> {
-        self.take(None, || {
-            self.note_shares(PASSING);
-            let tried = self.shared.common().try_lock_all(self.locks());
-            self.note_shares(if tried == Try::Taken { ALL } else { NONE });
-            tried
-        })
+    pub(crate) fn share_all_noting(&self) {
+        let (common, note) = (self.shared.common(), self.own_note(None));
+        if self.survives {
+            return self.take(None, || common.try_lock_all_noting(self.locks(), note));
+        }
+        self.take(None, || common.try_lock_all(self.locks()));
+        note.tell(true);
     }
 
     /// Gives up what [`Window::share_all_noting`] has taken. True when somebody may wait for it: wake them.
     pub(crate) fn unshare_all_noting(&self) -> bool {
-        self.note_shares(PASSING);
-        let awaited = self.shared.common().unlock_all();
-        self.note_shares(NONE);
-        awaited
+        let (common, note) = (self.shared.common(), self.own_note(None));
+        if self.survives {
+            return note.clear(common);
+        }
+        note.tell(false);
+        common.unlock_all()
     }
 
     /// What a call waits for that wants the lock of `rank`, or of all members.
@@ -78,7 +71,8 @@ impl Window {
         let owner = one.and_then(|rank| lock(rank).owner());
         let mut ranks = Vec::from_iter(owner);
         if let (None, Some(rank)) = (owner, one) {
-            let shares = |&origin: &u32| matches!(self.shared.shares(origin, rank).load(Ordering::Relaxed), ONE | ALL);
+            let is_set = |origin: u32, rank: Option<u32>| self.shared.note(origin, rank).is_set();
+            let shares = |&origin: &u32| is_set(origin, Some(rank)) || is_set(origin, None);
             ranks.extend((0..self.peers.size()).filter(shares));
         }
         let held = match (owner, one) {

@@ -1,18 +1,21 @@
 //! Windows that have lost members, where the job goes on without them (TERN_FT).
 //!
 //! A call fails that needs a lost member; all others work. What a lost member holds the living take from it: a lock that it had alone or shared, the
-//! guard that it was inside of, its turn for a lock. Who finds a lock that a lost member was about to take or to give up fails as well, for nobody
-//! knows whether it has it; whoever wants to share it may have it.
+//! guard that it was inside of, its turn for a lock. So that this can be done whatever the member was at, each writes what it does in words and notes
+//! of its own, of which one says all: no two of them have to change together.
 //!
 //! Elsewhere the job ends when a member is lost, and a call that waits fails for whichever it is.
 
 use crate::Error;
-use crate::holders::{ALL, NONE, ONE, PASSING};
+use crate::attached::Table;
 use crate::window::Window;
 use crate::words::Try;
 use std::sync::atomic::{Ordering, fence};
 use tern_adi::{Awaited, Proc, UNKNOWN};
 use tern_mcm::PeerState;
+
+/// Looks at a table that changes, until its owner is asked for.
+const LOOKS: u32 = 64;
 
 impl Window {
     /// Whether `rank` is lost and the job goes on.
@@ -90,10 +93,9 @@ impl Window {
 
     // ---- locks
 
-    /// Takes from lost members what they have of the locks in shared memory, and tries once more. True where that is the end of it: the lock is taken,
-    /// or `doubt` is a lost member that may have it.
+    /// Takes from lost members what they have of the locks in shared memory, and tries once more. True when the lock is taken.
     #[cold]
-    pub(crate) fn take_from_lost(&self, rank: Option<u32>, attempt: &dyn Fn() -> Try, doubt: &mut Option<u32>) -> bool {
+    pub(crate) fn take_from_lost(&self, attempt: &dyn Fn() -> Try) -> bool {
         if !self.survives {
             return false;
         }
@@ -102,34 +104,20 @@ impl Window {
             return false;
         }
         losses.iter().for_each(|&lost| self.take_locks_of(lost));
-        match attempt() {
-            Try::Taken => return true,
-            Try::Disturbed => self.rouse(),
-            Try::Busy => {}
+        let tried = attempt();
+        if tried == Try::Disturbed {
+            self.rouse();
         }
-        let passing = |lost: u32, at: u32| self.shared.shares(lost, at).load(Ordering::Acquire) == PASSING;
-        let doubtful = |&lost: &u32| match rank {
-            Some(rank) => passing(lost, rank),
-            None => false,
-        };
-        *doubt = losses.into_iter().find(doubtful);
-        doubt.is_some()
+        tried == Try::Taken
     }
 
-    /// Whoever changes the note of the lost one first takes the lock from it.
+    /// Any of the living may do it, and several at once.
     fn take_locks_of(&self, lost: u32) {
         let common = self.shared.common();
-        // Acquire: pairs with the release of the note.
-        let takes = |at: u32, note: u8| {
-            let noted = self.shared.shares(lost, at);
-            noted.compare_exchange(note, NONE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-        };
-        // What it notes at the first member counts for all.
-        let mut awaited = takes(0, ALL) && common.unlock_all();
+        let mut awaited = self.shared.note(lost, None).take(common);
         for rank in 0..self.peers.size() {
-            let lock = &self.shared.member(rank).lock;
-            awaited |= lock.include_lost(common, lost);
-            awaited |= takes(rank, ONE) && lock.unshare(common);
+            awaited |= self.shared.member(rank).lock.include_lost(common, lost);
+            awaited |= self.shared.note(lost, Some(rank)).take(common);
         }
         if awaited {
             self.rouse();
@@ -145,6 +133,27 @@ impl Window {
             self.pass_on_turns();
         }
         had
+    }
+
+    // ---- attached memory
+
+    /// What `read` finds in the table of what `rank` has attached. It finds nothing while the table changes, which takes a moment.
+    ///
+    /// Errors: `rank` is lost in the midst of a change.
+    pub(crate) fn await_table<T>(&self, rank: u32, read: impl Fn(&Table) -> Option<T>) -> Result<T, Error> {
+        let table = self.shared.table(rank);
+        let mut looks = 0u32;
+        loop {
+            if let Some(found) = read(table) {
+                return Ok(found);
+            }
+            std::thread::yield_now();
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS) && self.has_died(rank) {
+                // It may have come to the end of the change before.
+                return read(table).ok_or_else(|| self.lost(rank));
+            }
+        }
     }
 
     // ---- post, start, complete, wait
@@ -177,10 +186,10 @@ impl Window {
             return flushed;
         }
         for &target in started {
-            // Relaxed: the counter of all completions releases it.
-            self.shared.completes(self.rank(), target).fetch_add(1, Ordering::Relaxed);
+            // SeqCst, which is a release too: pairs with the acquire in `has_completed`; what was put comes before.
+            self.shared.completes(self.rank(), target).fetch_add(1, Ordering::SeqCst);
+            self.ring(target);
         }
-        self.complete_shared(started);
         flushed
     }
 
@@ -203,9 +212,17 @@ impl Window {
         lost
     }
 
-    /// Whether `origin` has completed all epochs that this process has posted to it.
+    /// Whether `origin` has completed all epochs that this process has posted to it. A count of all origins would not do where one of them
+    /// may be lost between its own count and that one.
     fn has_completed(&self, origin: u32) -> bool {
+        // Acquire: pairs with the release in `complete_aside`, and in `serve_apart`.
         self.shared.completes(origin, self.rank()).load(Ordering::Acquire) == self.remote(origin).posted.get()
+    }
+
+    /// Whether all have completed that were posted to.
+    #[cold]
+    pub(crate) fn have_all_completed(&self) -> bool {
+        (0..self.peers.size()).all(|origin| self.has_completed(origin))
     }
 
     /// Errors: of those that were posted to only lost ones have not completed; where the job ends when a member is lost, any is lost.
@@ -225,10 +242,7 @@ impl Window {
     #[cold]
     pub(crate) fn wait_without(&self) {
         for origin in (0..self.peers.size()).filter(|&origin| self.survives && !self.has_completed(origin)) {
-            let (posted, completes) = (&self.remote(origin).posted, self.shared.completes(origin, self.rank()));
-            let missing = posted.get().wrapping_sub(completes.load(Ordering::Acquire));
-            posted.set(posted.get().wrapping_sub(missing));
-            self.awaited.set(self.awaited.get().wrapping_sub(missing));
+            self.remote(origin).posted.set(self.shared.completes(origin, self.rank()).load(Ordering::Acquire));
         }
     }
 

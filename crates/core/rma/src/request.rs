@@ -70,8 +70,8 @@ impl State {
 
     /// True when there is a request that has no answer yet.
     pub fn is_under_way(&self) -> bool {
-        // Relaxed: what follows is `outcome` or `take_back`.
-        matches!(self.0.load(Ordering::Relaxed), ASKED | TAKEN)
+        // Acquire: pairs with the release in `finish`. Whoever finds none writes what it asks for itself.
+        matches!(self.0.load(Ordering::Acquire), ASKED | TAKEN)
     }
 
     /// True when there is a request, which is the owner's now.

@@ -6,7 +6,7 @@
 //! | [`Common`] | |
 //! | [`Member`] | its locks and counters |
 //! | posts | a counter for each other member |
-//! | shares | a byte for each other member: whether it shares the lock. Where the members lie apart, one row: who shares that of the member itself |
+//! | shares | notes of all members: who shares the lock; after these one row more: who shares all. Where they lie apart: who shares the member's |
 //! | completes | a counter for each other member |
 //! | [`Table`] | dynamic windows: what is attached |
 //! | memory | allocated windows |
@@ -17,8 +17,8 @@ use crate::attached::Table;
 use crate::card_words::Words;
 use crate::guard::{Busy, Guard};
 use crate::request::Request;
-use crate::words::{Common, Lock};
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use crate::words::{Common, Lock, Note, Notes};
+use std::sync::atomic::AtomicU32;
 
 /// Where the memory of the window begins, and the distance of the parts of its members.
 pub const PAGE: usize = 4096;
@@ -74,7 +74,7 @@ impl Plan {
     }
 
     fn completes(&self) -> usize {
-        let shares = (self.members * self.members).max(self.notes());
+        let shares = ((self.members + 1) * self.members).max(self.notes());
         (self.shares() + shares).next_multiple_of(size_of::<u64>())
     }
 
@@ -143,9 +143,22 @@ impl Shared {
         self.at(self.plan.completes() + index * size_of::<AtomicU32>())
     }
 
-    /// How `origin` shares the lock of `target`, if it says so: see [`crate::holders`].
-    pub fn shares(&self, origin: u32, target: u32) -> &AtomicU8 {
-        self.at(self.plan.shares() + origin as usize * self.plan.members + target as usize)
+    /// The notes of all members, by rank: who shares the lock of `target`; none: that of all.
+    fn row(&self, target: Option<u32>) -> &[Note] {
+        let members = self.plan.members;
+        let first = self.at(self.plan.shares() + target.map_or(members, |target| target as usize) * members);
+        // SAFETY: the plan has as many rows of as many notes, which are bytes.
+        unsafe { std::slice::from_raw_parts(first, members) }
+    }
+
+    /// Whether `origin` shares the lock of `target`, or of all, if it says so: see [`crate::holders`].
+    pub fn note(&self, origin: u32, target: Option<u32>) -> &Note {
+        &self.row(target)[origin as usize]
+    }
+
+    /// Who may share the lock of `target`, as all members say.
+    pub fn notes(&self, target: u32) -> Notes<'_> {
+        Notes { one: self.row(Some(target)), all: self.row(None) }
     }
 
     pub fn plan(&self) -> &Plan {

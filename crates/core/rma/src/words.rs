@@ -8,6 +8,10 @@
 //! lock alone costs one exchange of the member's own word, and nothing is written to what all share. Who wants all
 //! looks at the words of all members, but only once somebody has wanted one alone.
 
+mod noted;
+
+pub use noted::{Note, Notes};
+
 use crate::atomics::{AtomicU32, Ordering, spin_loop};
 
 /// What all members share.
@@ -128,10 +132,17 @@ impl Lock {
     /// Takes it alone, for the member of rank `me`.
     #[inline]
     pub fn try_exclude(&self, common: &Common, me: u32) -> Try {
+        // Acquire: pairs with the release in `unlock_all`.
+        self.try_exclude_unless(common, me, || common.holders.load(Ordering::SeqCst) != 0)
+    }
+
+    /// The same, unless others have a share that the word does not tell of, as `is_shared` says. What that loads is SeqCst.
+    #[inline]
+    fn try_exclude_unless(&self, common: &Common, me: u32, is_shared: impl Fn() -> bool) -> Try {
         if common.alone.load(Ordering::SeqCst) == 0 {
             common.alone.store(1, Ordering::SeqCst);
         }
-        if self.word.load(Ordering::SeqCst) != 0 || common.holders.load(Ordering::SeqCst) != 0 {
+        if self.word.load(Ordering::SeqCst) != 0 || is_shared() {
             return Try::Busy;
         }
         // Acquire: pairs with the releases of those that had it. SeqCst: see `Common::try_lock_all`.
@@ -139,19 +150,15 @@ impl Lock {
             return Try::Busy;
         }
         order();
-        // Acquire: pairs with the release in `unlock_all`.
-        if common.holders.load(Ordering::SeqCst) == 0 {
-            return Try::Taken;
-        }
-        self.await_all(common)
+        if is_shared() { self.await_shares(common, is_shared) } else { Try::Taken }
     }
 
-    /// Somebody has a lock for all, or wants it. Then it goes when it sees this lock: so one of the two gets on.
+    /// Somebody has a share, or wants it. Then it goes when it sees this lock: so one of the two gets on.
     #[cold]
-    fn await_all(&self, common: &Common) -> Try {
+    fn await_shares(&self, common: &Common, is_shared: impl Fn() -> bool) -> Try {
         for _ in 1..LOOKS {
             spin_loop();
-            if common.holders.load(Ordering::SeqCst) == 0 {
+            if !is_shared() {
                 return Try::Taken;
             }
         }

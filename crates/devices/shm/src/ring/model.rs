@@ -8,7 +8,7 @@
 use super::blocks::{Blocks, Division, UNIT};
 use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
 use crate::doorbell::{Barrier, Doorbell};
-use crate::sync::AtomicU32;
+use crate::sync::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
@@ -263,4 +263,96 @@ fn releasing_too_early_is_caught() {
         memory.cells[0].with(|shadow| unsafe { *shadow });
         sender.join().unwrap();
     });
+}
+
+/// How a process of the models ends: nothing comes of it any more, and the kernel says so.
+struct End(AtomicU32);
+
+impl End {
+    fn come(&self) {
+        // Release: pairs with the acquire in `has_come`.
+        self.0.store(1, Ordering::Release);
+    }
+
+    fn has_come(&self) -> bool {
+        // Acquire: pairs with the release in `come`.
+        self.0.load(Ordering::Acquire) != 0
+    }
+}
+
+/// A sender ends in the midst of a packet: those before it come whole, and it never does.
+#[test]
+fn a_sender_that_ends_leaves_whole_packets() {
+    for whole in 0..=2usize {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let (memory, end) = (Memory::new(), Arc::new(End(AtomicU32::new(0))));
+            let (other, last) = (memory.clone(), end.clone());
+            let sender = thread::spawn(move || {
+                send_all(&other, &[3, LONG][..whole]);
+                // It has begun to fill the next cell.
+                other.cells[whole].with_mut(|shadow| unsafe { *shadow = 99 });
+                last.come();
+            });
+            // SAFETY: the memory outlives the receiver; there is one.
+            let receiver = unsafe { Receiver::new(&memory.ring, memory.blocks(false)) };
+            let mut received = 0;
+            loop {
+                // First, so that nothing comes after the last look.
+                let is_over = end.has_come();
+                if receiver.peek().is_some() {
+                    receive_one(&memory, &receiver, 0, received, [3, LONG][received]);
+                    received += 1;
+                } else if is_over {
+                    break;
+                } else {
+                    thread::yield_now();
+                }
+            }
+            assert_eq!(received, whole);
+            sender.join().unwrap();
+        });
+    }
+}
+
+/// A receiver ends while it reads a packet, or has given it up and has not said so: its sender fills what is free, touches nothing that the receiver
+/// may have been reading, and then knows that nobody takes more.
+#[test]
+fn a_receiver_that_ends_keeps_its_sender_from_nothing() {
+    for advances in [false, true] {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(2);
+        model.check(move || {
+            let (memory, end) = (Memory::new(), Arc::new(End(AtomicU32::new(0))));
+            let (other, last) = (memory.clone(), end.clone());
+            let receiver = thread::spawn(move || {
+                // SAFETY: the memory outlives the receiver; there is one.
+                let receiver = unsafe { Receiver::new(&other.ring, other.blocks(false)) };
+                if receiver.peek().is_some() {
+                    assert_eq!(other.cells[0].with(|shadow| unsafe { *shadow }), 1);
+                    if advances {
+                        receiver.advance();
+                    }
+                }
+                last.come();
+            });
+            // SAFETY: the memory outlives the sender; there is one.
+            let sender = unsafe { Sender::new(&memory.ring, memory.blocks(true)) };
+            let mut sent = 0;
+            loop {
+                let (is_over, value) = (end.has_come(), sent as u8 + 1);
+                let mut fill = Fill { memory: &memory, cell: sent % CELLS as usize, len: 1, value };
+                if sender.send(&[value as u64; 4], Payload::Gather(&mut fill)).is_some() {
+                    sent += 1;
+                } else if is_over {
+                    break;
+                } else {
+                    thread::yield_now();
+                }
+            }
+            assert_eq!(sent, CELLS as usize);
+            receiver.join().unwrap();
+        });
+    }
 }

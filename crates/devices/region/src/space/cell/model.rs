@@ -108,3 +108,68 @@ fn a_withdrawn_cell_is_the_askers_again() {
         server.join().unwrap();
     });
 }
+
+/// How a process of the models ends: nothing comes of it any more, and the kernel says so.
+#[derive(Default)]
+struct End(AtomicU32);
+
+impl End {
+    fn come(&self) {
+        // Release: pairs with the acquire in `has_come`.
+        self.0.store(1, Ordering::Release);
+    }
+
+    fn has_come(&self) -> bool {
+        // Acquire: pairs with the release in `come`.
+        self.0.load(Ordering::Acquire) != 0
+    }
+}
+
+/// An owner ends at some step of its service: the asker has an answer, or its cell back.
+#[test]
+fn an_owner_that_ends_at_any_step_keeps_no_cell() {
+    for steps in 0..=2 {
+        loom::model(move || {
+            let (shared, end) = (shared(), Arc::new(End::default()));
+            ask(&shared, 5);
+            let (other, last) = (shared.clone(), end.clone());
+            let owner = thread::spawn(move || {
+                if steps > 0 && other.cell.take(1).is_some() && steps > 1 {
+                    // SAFETY: ours while served.
+                    other.data.with_mut(|data| unsafe { data.write(7) });
+                }
+                last.come();
+            });
+            while shared.cell.answered().is_none() {
+                if end.has_come() {
+                    if !shared.cell.withdraw() {
+                        shared.cell.clear();
+                    }
+                    break;
+                }
+                thread::yield_now();
+            }
+            // Ours again.
+            ask(&shared, 7);
+            owner.join().unwrap();
+        });
+    }
+}
+
+/// An asker ends after it has asked, while the owner serves it: whoever withdraws the question on its behalf has the cell, or the owner answers.
+#[test]
+fn an_asker_that_ends_leaves_a_cell_that_becomes_free() {
+    loom::model(|| {
+        let shared = shared();
+        ask(&shared, 5);
+        // It has ended here.
+        let other = shared.clone();
+        let owner = thread::spawn(move || serve(&other));
+        while !shared.cell.withdraw() {
+            thread::yield_now();
+        }
+        assert!(shared.cell.answered().is_none());
+        ask(&shared, 7);
+        owner.join().unwrap();
+    });
+}

@@ -127,6 +127,41 @@ fn a_region_is_seen_whole_or_not() {
     });
 }
 
+/// A user ends at some step of its use, and leaves its hold behind: the owner, which knows whose it is, takes its memory back all the same.
+#[test]
+fn a_user_that_ends_at_any_step_keeps_no_memory() {
+    for steps in 0..=3 {
+        loom::model(move || {
+            let (shared, gone) = (shared(), Arc::new(zero()));
+            shared.slot.open(cookie(), ABOUT, true);
+            let (other, last) = (shared.clone(), gone.clone());
+            let user = thread::spawn(move || {
+                if steps > 0
+                    && other.slot.enter(&other.holds[0], cookie()).is_some()
+                    && steps > 1
+                    && other.slot.claim(cookie())
+                    && steps > 2
+                {
+                    // SAFETY: held; many users may read.
+                    other.memory.with(|memory| unsafe { memory.read() });
+                }
+                // Release: pairs with the acquire below.
+                last.store(1, Ordering::Release);
+            });
+            assert!(shared.slot.close(cookie()));
+            // Acquire: pairs with the release of the kernel, which says that nothing comes of the user any more.
+            while shared.holds[0].is_on(cookie()) && gone.load(Ordering::Acquire) == 0 {
+                thread::yield_now();
+            }
+            shared.slot.free(cookie());
+            // SAFETY: nobody holds it who lives.
+            shared.memory.with_mut(|memory| unsafe { memory.write(1) });
+            user.join().unwrap();
+            assert!(!shared.use_region(1));
+        });
+    }
+}
+
 /// The model must be able to fail: an owner that looks at the holds first.
 #[test]
 #[should_panic]
