@@ -20,11 +20,11 @@ mod orders;
 pub mod parcel;
 pub mod report;
 mod secret;
+mod segment;
 mod ticket;
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
 
 pub use attend::{ATTEND, attend};
@@ -33,6 +33,7 @@ pub use error::Error;
 pub use nodes::Nodes;
 pub use orders::{Order, Orders};
 pub use secret::{Secret, new_secret, secret_of, secret_text};
+pub use segment::new_segment;
 pub use ticket::{Descriptor, TICKET, Ticket};
 
 /// Who started this process.
@@ -223,11 +224,6 @@ fn take(descriptor: Descriptor) -> Option<OwnedFd> {
     rustix::io::fcntl_setfd(borrowed, FdFlags::CLOEXEC).ok()?;
     // SAFETY: open, and it is the launcher's file, which was inherited for this call to take.
     Some(unsafe { OwnedFd::from_raw_fd(descriptor.fd) })
-}
-
-/// An empty memfd for a job's shared memory, close-on-exec.
-pub fn new_segment() -> rustix::io::Result<OwnedFd> {
-    rustix::fs::memfd_create("tern-job", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)
 }
 
 /// A random number that names a job. It is also what a process must know to join the job.

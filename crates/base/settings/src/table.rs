@@ -416,6 +416,10 @@ settings! {
     /// there, which only its user can read, until the job ends. `none`: jobs find names of jobs on their own machine.
     NAMES: &'static str = "TERN_NAMES", "none" => "general", Job;
 
+    /// A folder for the files of the job's shared memory, by its full path, such as `/dev/shm`. They have no name there, and end with the job.
+    /// Checkpoints of DMTCP need it (docs/checkpoints.md), for no user but root can make a memfd anew by its path. `none`: memfds.
+    SHARED_FILES: &'static str = "TERN_SHARED_FILES", "none" => "general", Launcher;
+
     /// The file of libpmix.so.2, for programs that a launcher starts which speaks PMIx. `auto`: the one that the launcher
     /// has loaded, or else that of the system.
     PMIX: &'static str = "TERN_PMIX", "auto" => "general", Launcher;
