@@ -71,6 +71,7 @@ pub fn acquire(level: i32) -> Result<()> {
     } else if STATE.get().users.get() == 0 {
         runtime().hello();
         adi().mcm().returns();
+        crate::fault::returns();
     }
     let state = STATE.get();
     state.users.set(state.users.get() + 1);
