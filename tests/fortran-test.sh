@@ -6,7 +6,7 @@
 #   TERN_TEST_MECHANISMS=all   every program by every way that bytes move, not only those that say so, by two ways
 #
 # Comment lines at the top of a program say how: `! ranks: 1 2` (one run each), `! with: FILE.c` (compiled by mpicc), `! ways: all` (run again
-# with promotion at the first use, and on two nodes).
+# with promotion at the first use, and on two nodes), `! mpiexec: OPTION` (for each run), `! lost: N` (so many ranks are lost on the way).
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -59,7 +59,7 @@ program() {
         fail "$name, $fc: does not compile"
         return
     fi
-    again=$(said ways)
+    again=$(said ways) options=$(said mpiexec) lost=$(said lost)
     for ranks in $(said ranks); do
         run "$name, $fc" "$ranks"
     done
@@ -82,8 +82,9 @@ run() {
 by() {
     what=$1 code=0
     shift
-    timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" "$@" ./program < /dev/null > log 2>&1 || code=$?
-    if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq "$2" ]; then
+    # shellcheck disable=SC2086
+    timeout --kill-after=5 60 "$prefix_of_test/bin/mpiexec" $options "$@" ./program < /dev/null > log 2>&1 || code=$?
+    if [ "$code" -eq 0 ] && [ "$(grep -c 'no errors' log)" -eq $(($2 - ${lost:-0})) ]; then
         ok "$what"
     else
         fail "$what: code $code"
@@ -92,6 +93,7 @@ by() {
 
 # Programs compiled for another library, over the Fortran procedures of its interface.
 old() {
+    options= lost=
     "${CC:-cc}" -c "$root/tests/fortran/old/ignored.c" -o ignored.o
     for face in "MPICH libmpichfort.so.12 libmpi.so.12 program" "OPENMPI libmpi_mpifh.so.40 libmpi.so.40 program" \
         "OPENMPI libmpi_usempif08.so.40 libmpi.so.40 openmpi_f08" "MPICH libmpichfort.so.12 libmpi.so.12 constants" \

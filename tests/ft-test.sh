@@ -2,7 +2,7 @@
 # Jobs that go on without ranks that are killed (mpiexec --with-ft): errors where they belong, agreement, revocation, shrinking, successors, meetings
 # of parents and children, sessions; on one node, on simulated ones, and over TCP.
 # Usage: tests/ft-test.sh PREFIX [SEEDS]
-# SEEDS: how many runs with ranks that die at random, 6 unless told; `make check-deep` takes 500.
+# SEEDS: how many runs with ranks that die at random, 6 unless told; `make check-deep` takes 500. From 100 on memory is looked at in the long form.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +11,7 @@ seeds=${2:-6}
 . "$here/common.sh"
 make_place
 evidence=$place/said
-for program in survive kills respawn late meet session leave alone aborts; do
+for program in survive kills respawn late meet session leave alone aborts handlers; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$program" "$here/ft/$program.c"
 done
 
@@ -24,7 +24,7 @@ goes_on() {
     shift
     code=0
     # shellcheck disable=SC2086
-    timeout --kill-after=5 90 "$prefix/bin/mpiexec" --with-ft $options "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+    timeout --kill-after=5 "${limit:-90}" "$prefix/bin/mpiexec" --with-ft $options "$@" < /dev/null > "$place/said" 2>&1 || code=$?
     found=$(grep -c "$line" "$place/said") || found=0
     if [ "$code" -eq 0 ] && [ "$found" -eq "$count" ]; then ok "$label"; else fail "$label" "exit code $code, $found lines"; fi
 }
@@ -74,6 +74,24 @@ done
 code=0
 timeout 60 "$prefix/bin/mpiexec" --with-ft --timeout 3 -n 4 "$place/late" 1000 < /dev/null > "$place/said" 2>&1 || code=$?
 if [ "$code" -eq 124 ] && grep -q "has not ended after 3 s" "$place/said"; then ok "a time limit"; else fail "a time limit" "exit code $code"; fi
+if [ "$seeds" -ge 100 ]; then
+    "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/ft_memory" "$here/c/ft_memory.c"
+    limit=1500
+    goes_on "10,000 agreements, revocations and shrinks leave nothing behind" 3 "as they should" -n 4 -- "$place/ft_memory" 10000
+    goes_on "and on 2 nodes" 3 "as they should" -n 4 --nodes 2 -- "$place/ft_memory" 10000
+    limit=
+fi
+
+# An error handler that ends the job does so when a lost rank is missed, and says why.
+for handler in fatal abort; do
+    code=0
+    timeout 60 "$prefix/bin/mpiexec" --with-ft -n 3 "$place/handlers" $handler < /dev/null > "$place/said" 2>&1 || code=$?
+    if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] && grep -q "MPI_ERR_PROC_FAILED" "$place/said" && ! grep -q "goes on all the same" "$place/said"; then
+        ok "MPI_ERRORS_$handler ends the job"
+    else
+        fail "MPI_ERRORS_$handler" "exit code $code"
+    fi
+done
 
 # Without --with-ft the job ends, as ever.
 code=0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Windows, files and communicators of a job that has lost a rank and goes on (mpiexec --with-ft): each call returns, with the error that it should
+# Windows, files, messages, collectives and communicators of a job that has lost a rank and goes on (mpiexec --with-ft): each call returns, with the error that it should
 # have or with none, on one node and on two, whatever the rank was at when it was lost.
 # Usage: tests/ft-windows-test.sh PREFIX
 set -eu
@@ -10,7 +10,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 make_place
 evidence=$place/said
 
-programs="ft_win ft_file ft_ends"
+programs="ft_win ft_file ft_ends ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke"
 export TERN_TEST_DIR="$place/programs" TMPDIR="$place"
 compiled
 
@@ -35,6 +35,9 @@ for nodes in 1 2; do
     survives ft_ends $nodes
     survives ft_ends $nodes open
     survives ft_ends $nodes within
+    survives ft_coll $nodes within
 done
+# tests/run.sh has run them on one node.
+for program in ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke; do survives $program 2; done
 
 sums

@@ -244,15 +244,15 @@ impl Adi {
         self.state.borrow_mut().send_fast(to, tuple, base, len)
     }
 
-    /// Sends and returns when the buffer may be reused; makes progress meanwhile. False when the receiver
-    /// has been lost.
+    /// Sends and returns when the buffer may be reused; makes progress meanwhile.
+    ///
+    /// Errors: the receiver, if it has been lost, or [`REVOKED`] where the context was [ended](Adi::end_context) meanwhile.
     #[inline]
-    #[must_use]
-    pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> bool {
+    pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Result<(), Proc> {
         let sent = self.state.borrow_mut().send(to, tuple, data, mode, true);
-        let Sent::Pending(request) = sent else { return true };
+        let Sent::Pending(request) = sent else { return Ok(()) };
         self.wait(|| self.is_done(request), &|| Awaited::Transfers(vec![request]));
-        self.take(request).aborted().is_none()
+        self.take(request).aborted().map_or(Ok(()), Err)
     }
 
     /// True when the request has completed. Makes no progress.
@@ -479,9 +479,10 @@ impl Adi {
         }
     }
 
-    /// Ends the receives of `context` that no message has matched, now and from now on: their status says that [`REVOKED`] is lost.
-    pub fn end_receives(&self, context: u32) {
-        self.state.borrow_mut().end_receives(context);
+    /// Ends `context`: the status of receives that no message has matched, now and from now on, and of sends that are under way says that [`REVOKED`]
+    /// is lost. A send ends once its receiver has got the message, or has looked and given it up. Messages without a receive are thrown away.
+    pub fn end_context(&self, context: u32) {
+        self.state.borrow_mut().end_context(context);
     }
 
     /// Sends a notice, which is not empty; what is sent to a process that is lost vanishes.

@@ -170,7 +170,7 @@ impl Adi {
     #[inline(never)]
     fn recv_general(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
         // With several threads there may be several calls that wait.
-        if !packets || !self.state.borrow_mut().expect(from, data.clone()) {
+        if !packets || !self.state.borrow_mut().expect(from, pattern.context, data.clone()) {
             self.state.borrow_mut().end_ready();
             self.will_wait();
             // Before it is published: its sender looks at once whether this process would help.

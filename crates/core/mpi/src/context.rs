@@ -67,6 +67,10 @@ impl Ids {
         self.0[byte] |= 1 << (id % 8);
     }
 
+    fn contains(&self, id: u32) -> bool {
+        self.0.get(id as usize / 8).is_some_and(|byte| byte & (1 << (id % 8)) != 0)
+    }
+
     fn remove(&mut self, id: u32) {
         if let Some(byte) = self.0.get_mut(id as usize / 8) {
             *byte &= !(1 << (id % 8));
@@ -125,6 +129,10 @@ struct State {
     held: Cell<bool>,
     /// Ids of communicators that this process has freed, but maybe not all others.
     leaving: RefCell<Vec<(u32, Farewell)>>,
+    /// Ids of communicators that there are or will be in a moment, with their epochs.
+    alive: RefCell<BTreeSet<(u32, u32)>>,
+    /// Told of each that is alive no longer.
+    gone: Cell<fn(u32, u32)>,
 }
 
 // Ids 0 and 1 are in use from the start.
@@ -134,7 +142,32 @@ static STATE: Guarded<State> = Guarded::new(State {
     active: RefCell::new(BTreeSet::new()),
     held: Cell::new(false),
     leaving: RefCell::new(Vec::new()),
+    alive: RefCell::new(BTreeSet::new()),
+    gone: Cell::new(|_, _| ()),
 });
+
+/// From now on `told` hears of the id and the epoch of each communicator that is gone, within the call that drops the last of it. Those that
+/// were never handed out are told as well.
+pub fn on_gone(told: fn(u32, u32)) {
+    STATE.get().gone.set(told);
+}
+
+/// Whether a communicator that this process is or was a member of is gone here. One that it will learn of yet is not: whoever agrees on a new
+/// one finds a later epoch than any that this process has.
+pub fn is_gone(id: u32, epoch: u32) -> bool {
+    let state = STATE.get();
+    id > OWN && epoch <= state.epoch.get() && !state.alive.borrow().contains(&(id, epoch))
+}
+
+/// An id that this process has freed is never used again. False when it is in use already.
+pub fn retire(id: u32) -> bool {
+    let mut used = STATE.get().used.borrow_mut();
+    let is_free = !used.contains(id);
+    if is_free {
+        used.insert(id);
+    }
+    is_free
+}
 
 impl State {
     /// Frees the ids of communicators that all their processes have left.
@@ -181,10 +214,11 @@ pub struct ContextId {
 impl ContextId {
     /// The id of a predefined communicator.
     pub fn predefined(id: u32) -> ContextId {
-        ContextId::new(id, 0)
+        ContextId { id, epoch: 0, farewell: RefCell::new(None), kept: Cell::new(false) }
     }
 
     fn new(id: u32, epoch: u32) -> ContextId {
+        STATE.get().alive.borrow_mut().insert((id, epoch));
         ContextId { id, epoch, farewell: RefCell::new(None), kept: Cell::new(false) }
     }
 
@@ -222,13 +256,17 @@ impl ContextId {
 
 impl Drop for ContextId {
     fn drop(&mut self) {
-        if self.id <= OWN || self.kept.get() {
+        if self.id <= OWN {
             return;
         }
+        let state = STATE.get();
+        state.alive.borrow_mut().remove(&(self.id, self.epoch));
         match self.farewell.take() {
-            Some(farewell) => STATE.get().leaving.borrow_mut().push((self.id, farewell)),
-            None => STATE.get().used.borrow_mut().remove(self.id),
+            _ if self.kept.get() => {}
+            Some(farewell) => state.leaving.borrow_mut().push((self.id, farewell)),
+            None => state.used.borrow_mut().remove(self.id),
         }
+        (state.gone.get())(self.id, self.epoch);
     }
 }
 
@@ -389,6 +427,18 @@ mod tests {
     }
 
     #[test]
+    fn a_communicator_is_gone_once_its_id_was_dropped() {
+        let id = agree_early([&offer_early()[..]].into_iter()).expect("all count");
+        let (number, epoch) = (id.number(), id.epoch());
+        assert!(!is_gone(number, epoch) && !is_gone(number, epoch + 1), "alive, and one that is still to come");
+        assert!(!retire(number));
+        drop(id);
+        assert!(is_gone(number, epoch) && !is_gone(WORLD, 0));
+        assert!(retire(number) && !retire(number));
+        STATE.get().used.borrow_mut().remove(number);
+    }
+
+    #[test]
     fn the_lowest_agreement_gets_the_ids() {
         let first = Identity { job: 5, rank: 0 };
         let state = State {
@@ -397,6 +447,8 @@ mod tests {
             active: RefCell::new([(4, 1, first), (6, 0, first)].into()),
             held: Cell::new(false),
             leaving: RefCell::default(),
+            alive: RefCell::default(),
+            gone: Cell::new(|_, _| ()),
         };
         assert!(!state.try_hold((6, 0, first)));
         assert!(state.try_hold((4, 1, first)));

@@ -71,7 +71,7 @@ pub fn send(buf: *mut u8, count: i64, datatype: usize, dest: i32, tag: i32, comm
 
 #[inline]
 fn send_waiting(adi: &Adi, to: Proc, tuple: Tuple, data: Data) -> Result<()> {
-    if adi.send(to, tuple, data, SendMode::Standard) { Ok(()) } else { Err(crate::lost::error(to)) }
+    adi.send(to, tuple, data, SendMode::Standard).map_err(crate::lost::error)
 }
 
 #[inline(always)]
@@ -103,7 +103,7 @@ pub fn sendrecv(
         sent = adi.isend(to, tuple, out, SendMode::Standard);
     }
     let received = adi.recv(from, pattern, into);
-    Some(end_exchange(adi, to, sent, received, status))
+    Some(end_exchange(adi, sent, received, status))
 }
 
 #[inline(never)]
@@ -111,23 +111,23 @@ fn exchange(
     adi: &Adi, (to, tuple, out): (Proc, Tuple, Data), (from, pattern, into): (Proc, Pattern, Data), status: StatusOut,
 ) -> Result<()> {
     let (sent, received) = adi.exchange(to, tuple, out, from, pattern, into);
-    end_exchange(adi, to, sent, received, status)
+    end_exchange(adi, sent, received, status)
 }
 
 #[inline(always)]
-fn end_exchange(adi: &Adi, to: Proc, sent: Sent, received: Status, status: StatusOut) -> Result<()> {
+fn end_exchange(adi: &Adi, sent: Sent, received: Status, status: StatusOut) -> Result<()> {
     let received = report(received, status);
     match sent {
         Sent::Done => received,
-        Sent::Pending(id) => received.and(end_send(adi, id, to)),
+        Sent::Pending(id) => received.and(end_send(adi, id)),
     }
 }
 
 /// Waits for a send.
 #[cold]
-fn end_send(adi: &Adi, id: tern_adi::Request, to: Proc) -> Result<()> {
+fn end_send(adi: &Adi, id: tern_adi::Request) -> Result<()> {
     adi.wait_for(id);
-    if adi.take(id).aborted().is_none() { Ok(()) } else { Err(crate::lost::error(to)) }
+    adi.take(id).aborted().map_or(Ok(()), |peer| Err(crate::lost::error(peer)))
 }
 
 /// Stores the status of a receive, and turns its error into the call's.

@@ -10,6 +10,7 @@
 //! | [`revoke`] | communicators that carry no more messages |
 //! | [`consensus`] | agreement of processes that may die, as a state machine |
 //! | [`agreement`] | its messages, for the agreements of communicators |
+//! | [`farewell`] | communicators that are freed, and what others need of them |
 //! | [`shrink`] | what the living do together |
 //! | [`launcher`] | losses that the launcher tells of |
 //! | [`notice`] | what processes tell each other, as bytes |
@@ -17,11 +18,13 @@
 pub mod agreement;
 pub mod consensus;
 pub mod failed;
+pub mod farewell;
 pub mod launcher;
 pub mod notice;
 pub mod revoke;
 pub mod shrink;
 
+use crate::context::on_gone;
 use crate::guarded::Guarded;
 use crate::lost::is_survived;
 use crate::objects::comm::on_handed_out;
@@ -54,7 +57,11 @@ pub fn prepare(adi: &Adi) {
         }
     });
     adi.add_hook(Rc::new(|_| attend()));
-    on_handed_out(revoke::made);
+    on_handed_out(|comm| {
+        farewell::made(comm);
+        revoke::made(comm);
+    });
+    on_gone(farewell::gone);
     if is_survived() {
         adi.survive();
         adi.on_idle(launcher::look);
@@ -77,18 +84,20 @@ fn attend() -> Background {
         // Answers to agreements are all that anybody may still need.
         return if moved { Background::Moved } else { Background::Idle };
     }
+    moved |= farewell::attend();
     let lost = adi().lost();
     let fresh = &lost[TOLD.get().replace(lost.len())..];
     if !fresh.is_empty() {
         moved = true;
         fresh.iter().for_each(|proc| agreement::died(*proc));
         revoke::spread();
-        revoke::stir();
     }
-    match revoke::drain() {
-        _ if moved => Background::Moved,
-        other => other,
-    }
+    if moved { Background::Moved } else { Background::Idle }
+}
+
+/// MPI begins once more after its end.
+pub fn returns() {
+    LEFT.get().set(false);
 }
 
 /// Learns what the devices know by now.
@@ -114,6 +123,10 @@ pub fn has_left() -> bool {
 pub fn leave(world: &Rc<Comm>, is_last: bool) {
     shrink::meet(&[world.clone()]);
     LEFT.get().set(is_last);
+    farewell::clear();
+    if is_last {
+        revoke::clear();
+    }
 }
 
 /// Ends the last session together with the living that share communicators with it, as MPI_Session_finalize may (MPI 5.0 section 11.3.1).

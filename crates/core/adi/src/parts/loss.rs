@@ -10,8 +10,8 @@ pub struct Loss {
     lost: HashMap<Proc, String>,
     /// The same in the order in which that was learned.
     order: Vec<Proc>,
-    /// Contexts in which nothing is received any more.
-    ended: Vec<u32>,
+    /// Contexts in which nothing is received any more, a bit for each.
+    ended: Vec<u64>,
     /// Those for which messages had left that will not arrive, and in which contexts the next call fails for that.
     untold: Vec<(Proc, Concerned)>,
     /// Which processes take part in a context, if anybody knows.
@@ -21,20 +21,31 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// True while no process is lost, and no context has ended.
+    /// True while no process is lost.
     #[inline]
     pub fn is_none(&self) -> bool {
-        self.lost.is_empty() && self.ended.is_empty()
+        self.lost.is_empty()
+    }
+
+    /// True while no process is lost, and something is received in `context`.
+    #[inline]
+    pub fn spares(&self, context: u32) -> bool {
+        self.lost.is_empty() && !self.has_ended(context)
     }
 
     /// Nothing is received in `context` any more.
     pub fn end(&mut self, context: u32) {
-        self.ended.push(context);
+        let word = context as usize / 64;
+        if self.ended.len() <= word {
+            self.ended.resize(word + 1, 0);
+        }
+        self.ended[word] |= 1 << (context % 64);
     }
 
     /// Whether nothing is received in `context` any more.
+    #[inline]
     pub fn has_ended(&self, context: u32) -> bool {
-        self.ended.contains(&context)
+        self.ended.get(context as usize / 64).is_some_and(|word| word >> (context % 64) & 1 != 0)
     }
 
     /// Whether `peer` is lost.
@@ -121,6 +132,15 @@ mod tests {
         loss.know_members(Rc::new(|context, peer| context == 7 && peer == 4));
         assert_eq!((loss.hits(UNKNOWN, 0), loss.hits(UNKNOWN, 7)), (None, Some(4)));
         assert_eq!((loss.why(4), loss.why(5)), (Some("again"), None));
+    }
+
+    #[test]
+    fn a_context_that_has_ended_concerns_its_own_receives() {
+        let mut loss = Loss::default();
+        [130, 4].into_iter().for_each(|context| loss.end(context));
+        assert!(loss.is_none() && loss.spares(5) && !loss.spares(130) && loss.spares(u32::MAX));
+        assert_eq!([4, 5, 130, 131].map(|context| loss.has_ended(context)), [true, false, true, false]);
+        assert_eq!((loss.hits(UNKNOWN, 4), loss.hits(7, 6)), (Some(REVOKED), None));
     }
 
     #[test]

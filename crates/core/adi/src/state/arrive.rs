@@ -156,6 +156,14 @@ impl State {
         found
     }
 
+    /// The same of a message whose sender waits for no answer: in a context that has ended it is thrown away. Others wait there until their
+    /// senders ask them back, which end so without having been received.
+    #[inline]
+    fn match_or_drop(&mut self, from: Proc, tuple: &Tuple) -> Option<u32> {
+        let found = self.match_arrival(from, tuple);
+        found.or_else(|| self.loss.has_ended(tuple.context).then(|| self.receive_nowhere()))
+    }
+
     /// A message of `len` bytes has come in packets for a receive that waited for it; `preferred`: by its sender, to one copy.
     #[inline]
     pub fn note_packets(&mut self, from: Proc, len: u64, preferred: bool) {
@@ -172,7 +180,8 @@ impl State {
             let packet = Packet::Eager { tuple, size, sync, preferred };
             return self.report_damaged(from, &packet.encode(), payload.len(), why);
         }
-        if let Some(request) = self.match_arrival(from, &tuple) {
+        let found = if sync.is_none() { self.match_or_drop(from, &tuple) } else { self.match_arrival(from, &tuple) };
+        if let Some(request) = found {
             if whole {
                 self.deliver(request, &tuple, payload);
             } else {

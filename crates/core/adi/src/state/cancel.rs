@@ -29,7 +29,9 @@ impl State {
 
     pub(super) fn cancelled(&mut self, request: u32) {
         self.unconfirmed.end_misplaced(request);
-        self.requests.get_mut(request).status.cancelled = true;
+        let status = &mut self.requests.get_mut(request).status;
+        // A send that was asked back since its context has ended says that.
+        status.cancelled = status.aborted().is_none();
         self.complete(request);
     }
 

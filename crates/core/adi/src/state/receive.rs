@@ -16,7 +16,7 @@ impl State {
     /// Starts a receive; `from` is the process that it names as the source, or [`UNKNOWN`].
     #[inline]
     pub fn receive(&mut self, from: Proc, pattern: Pattern, data: Data) -> u32 {
-        if self.is_short(&data) && !self.matching.keeps_messages() && self.loss.is_none() {
+        if self.is_short(&data) && !self.matching.keeps_messages() && self.loss.spares(pattern.context) {
             self.call.located = None;
             return self.receive_fast(from, pattern, data);
         }
@@ -45,7 +45,7 @@ impl State {
             return request;
         }
         let goes_on = self.loss.survives && from == UNKNOWN;
-        if !self.loss.is_none()
+        if !self.loss.spares(pattern.context)
             && let Some(peer) = self.loss.hits(from, pattern.context)
             && (peer == REVOKED || !goes_on)
         {
@@ -68,10 +68,10 @@ impl State {
 
     /// Begins a receive by a call that waits for nothing else, as transfer [`EXPECTED`]: nothing is
     /// allocated or listed. It is [not to be published](State::takes_packets). False when another such call is under way, or a
-    /// process is lost. Ends by [`State::end_expected`].
+    /// process is lost, or the context has ended. Ends by [`State::end_expected`].
     #[inline]
-    pub fn expect(&mut self, from: Proc, data: Data) -> bool {
-        self.loss.is_none() && self.requests.expect(from, data)
+    pub fn expect(&mut self, from: Proc, context: u32, data: Data) -> bool {
+        self.loss.spares(context) && self.requests.expect(from, data)
     }
 
     /// Opens that receive to what is about to be looked at, unless a message has matched it already.

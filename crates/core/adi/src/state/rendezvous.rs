@@ -178,7 +178,8 @@ impl State {
             let offer = Offer { from, tuple, size, sender, source: &source, cma_get: flags.cma_get };
             return self.answer(request, &offer);
         }
-        let bytes = if flags.may_buffer { self.read(from, &source) } else { None };
+        let is_kept = flags.may_buffer && !self.loss.has_ended(tuple.context);
+        let bytes = if is_kept { self.read(from, &source) } else { None };
         let Some(bytes) = bytes else {
             self.keep(Arrival { tuple, from, size, body: Body::Waiting { sender, source: Box::new(source) } });
             return;

@@ -3,8 +3,8 @@
 
 use super::State;
 use crate::parts::stream::Outgoing;
-use crate::transfer::{EXPECTED, Side};
-use crate::{Proc, REVOKED, UNKNOWN};
+use crate::transfer::{EXPECTED, Side, Stage, Transfer};
+use crate::{Data, Proc, REVOKED, Status, UNKNOWN};
 use tern_mcm::Recall;
 
 impl State {
@@ -30,11 +30,51 @@ impl State {
         }
     }
 
-    /// Ends the receives of `context` that no message has matched, now and from now on, as if [`REVOKED`] were lost that should have sent.
+    /// Ends `context`: receives that no message has matched end as if [`REVOKED`] were lost that should have sent, now and from now on, and
+    /// messages without a receive are thrown away. Sends that are under way end so, too, when their bytes are not needed any more: what waits here
+    /// for an answer is asked back by its sender.
     #[cold]
-    pub fn end_receives(&mut self, context: u32) {
+    pub fn end_context(&mut self, context: u32) {
         self.loss.end(context);
-        self.close_shortest();
+        self.end_sends(context);
+        self.end_receives(context);
+        let kept: Vec<_> = self.matching.kept().filter(|(_, _, tuple)| tuple.context == context).collect();
+        for (place, arrival, _) in kept {
+            if self.unexpected.get(arrival).body.answers().is_none() {
+                let arrival = self.matching.take_unexpected(place);
+                let nowhere = self.receive_nowhere();
+                self.consume(arrival, nowhere);
+            }
+        }
+    }
+
+    /// Has the sends of `context` say at their end that it has come to its end. Those whose receivers may hold them unmatched are asked back: a
+    /// receiver that has not heard of the end, or has no such context any more, answers as well.
+    fn end_sends(&mut self, context: u32) {
+        let is_open = |transfer: &Transfer| {
+            !transfer.done && matches!(transfer.side, Side::Send { tuple, .. } if tuple.context == context)
+        };
+        let sends: Vec<u32> =
+            self.requests.numbered().filter(|(_, transfer)| is_open(transfer)).map(|(request, _)| request).collect();
+        for request in sends {
+            let send = self.requests.get_mut(request);
+            let Status { source, tag, .. } = send.status;
+            send.status = Status::without(REVOKED, source, tag);
+            if matches!(send.stage, Stage::Matching | Stage::Asked | Stage::AskedUnconfirmed) && !send.asked_back {
+                self.cancel(request);
+            }
+        }
+    }
+
+    /// A receive without room that nobody waits for: what is given to it is thrown away.
+    #[cold]
+    pub(super) fn receive_nowhere(&mut self) -> u32 {
+        let request = self.receive_matched(Data::none());
+        self.requests.get_mut(request).released = true;
+        request
+    }
+
+    fn end_receives(&mut self, context: u32) {
         let requests: Vec<u32> = self.requests.numbered().map(|(request, _)| request).collect();
         for request in requests {
             let transfer = self.requests.get(request);

@@ -11,7 +11,7 @@ fn names_of_transfers() {
     let engines = world::engines(2, Manners { seed: 1, packet: 64, queue: 4 }, 100);
     let exchange = || {
         let mut out = buffer::Buffer::holding(&[3; 9], false);
-        assert!(engines[0].send(1, Tuple { context: 0, source: 0, tag: 1 }, out.data(), SendMode::Standard));
+        assert_eq!(engines[0].send(1, Tuple { context: 0, source: 0, tag: 1 }, out.data(), SendMode::Standard), Ok(()));
         for _ in 0..100 {
             engines[1].progress();
         }

@@ -76,7 +76,7 @@ fn whoever_waits_for_a_lost_process_is_told() {
     assert_eq!(engine.why_lost(1).as_deref(), Some("somebody has cut the cable"));
     assert_eq!(engine.lost_for(1, 0), Some(1));
     assert!(!engine.send_fast(1, &tuple, into.data_at(), 9));
-    assert!(!engine.send(1, tuple, into.data(), SendMode::Standard));
+    assert_eq!(engine.send(1, tuple, into.data(), SendMode::Standard), Err(1));
     // A receive from anybody fails where the lost one takes part.
     engine.know_members(Rc::new(|context, process| (context, process) == (7, 1)));
     let any = |context| engine.irecv(UNKNOWN, Pattern { context, source: -1, tag: -1 }, Data::none());

@@ -49,7 +49,7 @@ fn the_receives_of_a_context_end() {
     let mut post = |from, pattern| engines[0].irecv(from, pattern, data.next().expect("one is left").data());
     let (wild, named) = (post(UNKNOWN, WILD), post(1, Pattern { source: 1, ..WILD }));
     let other = post(1, Pattern { context: 6, source: 1, tag: 7 });
-    engines[0].end_receives(4);
+    engines[0].end_context(4);
     assert_eq!([wild, named].map(|request| engines[0].take(request).aborted()), [Some(REVOKED); 2]);
     assert!(!engines[0].is_done(other));
     assert_eq!(engines[0].recv(UNKNOWN, WILD, Data::none()).aborted(), Some(REVOKED), "one that begins later");

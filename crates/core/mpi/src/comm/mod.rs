@@ -126,6 +126,9 @@ pub fn comm_disconnect(comm: Out<usize>) -> Result<()> {
     drop(owner);
     let circle = found.circle();
     let met = crate::task::run(async move { circle.meet().await });
+    if met.is_ok() {
+        crate::fault::farewell::met(&found);
+    }
     forget(found, comm);
     met
 }

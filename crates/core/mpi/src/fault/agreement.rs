@@ -2,10 +2,11 @@
 //!
 //! What the members of a communicator agree on is numbered in the order of their calls, and takes one round or several. A process contributes
 //! to a round when it has the decision of the one before, and to a call when that before is over. Whoever gets a decision knows that nobody
-//! living needs an earlier one.
+//! living needs an earlier one. Nobody needs the last one either when all have [taken leave](super::farewell) of the communicator.
 
 use super::consensus::{Agreement, Decision, Join, Message, Ranks};
 use super::failed::members;
+use super::farewell;
 use super::notice::{Key, Name, Notice};
 use crate::error::Result;
 use crate::guarded::Guarded;
@@ -44,6 +45,9 @@ static STATE: Guarded<State> = Guarded::new(State {
     ended: RefCell::new(BTreeSet::new()),
 });
 
+/// The number of the agreement by which members take leave of a communicator.
+const LEAVE: u64 = u64::MAX;
+
 /// A call that agrees on something.
 pub struct Call {
     comm: Rc<Comm>,
@@ -65,7 +69,7 @@ impl Call {
         let key = Key { comm: super::name(comm), number: self.number, round: self.round };
         self.round += 1;
         until(|| (comm.fault.over.get() + 1 == self.number).then_some(())).await;
-        begin(comm, key, value, join);
+        begin(key, members(comm), &comm.fault.acknowledged.borrow(), value, join);
         let decision = until(|| decision(key)).await;
         take_note(comm, key, &decision);
         decision
@@ -89,11 +93,10 @@ pub fn meet(comm: &Rc<Comm>) -> impl Future<Output = Result<()>> + use<> {
     }
 }
 
-fn begin(comm: &Comm, key: Key, value: Vec<u8>, join: Join) {
-    let members = members(comm);
+fn begin(key: Key, members: Rc<[Proc]>, acknowledged: &[Proc], value: Vec<u8>, join: Join) {
     let rank_of = |proc: Proc| members.iter().position(|other| *other == proc);
     let me = rank_of(runtime().me).expect("this process is a member");
-    let acknowledged: Ranks = comm.fault.acknowledged.borrow().iter().filter_map(|&proc| rank_of(proc)).collect();
+    let acknowledged: Ranks = acknowledged.iter().filter_map(|&proc| rank_of(proc)).collect();
     let mut machine = Agreement::new(me, members.len(), join);
     for rank in adi().lost().into_iter().filter_map(rank_of) {
         machine.died(rank);
@@ -102,10 +105,37 @@ fn begin(comm: &Comm, key: Key, value: Vec<u8>, join: Join) {
     send(key, &members, out);
     let state = STATE.get();
     state.parts.borrow_mut().insert(key, Part { machine, members });
-    let (mine, others) = state.early.take().into_iter().partition(|(_, other, _)| *other == key);
+    let (mine, mut others): (Vec<_>, Vec<_>) = state.early.take().into_iter().partition(|(_, other, _)| *other == key);
+    // A communicator that this process has failed to make is never asked for.
+    others.retain(|(_, other, _)| !farewell::is_over(other.comm));
     state.early.replace(others);
-    let mine: Vec<_> = mine;
     mine.into_iter().for_each(|(from, key, message)| hear(from, key, message));
+}
+
+/// This process has freed a communicator. What it has of it is forgotten once all that live have.
+pub fn take_leave(comm: Name, members: Rc<[Proc]>) {
+    begin(Key { comm, number: LEAVE, round: 0 }, members, &[], Vec::new(), Join::Nothing);
+    forget_if_left(comm);
+}
+
+fn forget_if_left(comm: Name) {
+    if decision(Key { comm, number: LEAVE, round: 0 }).is_some() {
+        farewell::forget(comm);
+    }
+}
+
+/// Nobody needs anything of the communicator any more.
+pub fn forget(comm: Name) {
+    let state = STATE.get();
+    state.parts.borrow_mut().retain(|key, _| key.comm != comm);
+    state.early.borrow_mut().retain(|(_, key, _)| key.comm != comm);
+    state.last.borrow_mut().remove(&comm);
+}
+
+/// The members of a communicator that have agreed on something.
+pub fn members_of(comm: Name) -> Option<Rc<[Proc]>> {
+    let parts = STATE.get().parts.borrow();
+    parts.iter().find(|(key, _)| key.comm == comm).map(|(_, part)| part.members.clone())
 }
 
 fn send(key: Key, members: &[Proc], out: Vec<(usize, Message)>) {
@@ -147,7 +177,13 @@ pub fn hear(from: Proc, key: Key, message: Message) {
     let state = STATE.get();
     let mut parts = state.parts.borrow_mut();
     let Some(part) = parts.get_mut(&key) else {
-        if !is_past(key) {
+        if farewell::is_over(key.comm) {
+            // That is so since all have taken leave.
+            if let (LEAVE, Message::Up(ballot, _)) = (key.number, message) {
+                let all_have = Message::Down(ballot, Decision::default());
+                adi().send_notice(from, Notice::Agree(key, all_have).encode());
+            }
+        } else if !is_past(key) {
             state.early.borrow_mut().push((from, key, message));
         }
         return;
@@ -160,7 +196,11 @@ pub fn hear(from: Proc, key: Key, message: Message) {
     };
     if let Notice::Agree(_, message) = notice {
         let out = part.machine.receive(rank, message);
-        send(key, &part.members.clone(), out);
+        send(key, &part.members, out);
+    }
+    drop(parts);
+    if key.number == LEAVE {
+        forget_if_left(key.comm);
     }
 }
 
@@ -197,12 +237,18 @@ pub fn look() {
 
 /// A process is lost.
 pub fn died(proc: Proc) {
+    let mut leaving = Vec::new();
     for (key, part) in STATE.get().parts.borrow_mut().iter_mut() {
         if let Some(rank) = part.members.iter().position(|other| *other == proc) {
-            let out = part.machine.died(rank);
+            let mut out = part.machine.died(rank);
+            if key.number == LEAVE {
+                out.extend(part.machine.ask());
+                leaving.push(key.comm);
+            }
             send(*key, &part.members, out);
         }
     }
+    leaving.into_iter().for_each(forget_if_left);
 }
 
 /// A notice cannot be right.

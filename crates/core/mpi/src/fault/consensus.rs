@@ -8,7 +8,9 @@
 //! parent dies turns to the nearest living ancestor. When the root dies, the lowest living rank opens a new *ballot*, and everybody
 //! contributes again, with the decision if there is one. Who has contributed to a ballot refuses decisions of earlier ones.
 //!
-//! A process keeps its machine after it has decided, because others may still need its answer.
+//! A process keeps its machine after it has decided, because others may still need its answer. Where the value does not matter, it may drop the
+//! machine and answer each contribution by a decision of the same ballot. Those who wait [ask](Agreement::ask) at each death then, because
+//! whoever has dropped its machine contributes to no ballot.
 
 use crate::context::join_offers;
 use std::collections::BTreeSet;
@@ -41,7 +43,7 @@ impl Join {
 }
 
 /// What all living processes get.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Decision {
     /// The values of all who contributed, joined.
     pub value: Vec<u8>,
@@ -81,6 +83,8 @@ pub struct Agreement {
     own: Option<(Vec<u8>, Ranks)>,
     ballot: usize,
     gathered: Option<Contribution>,
+    /// Who has sent a contribution to the ballot: children, and others that know of more deaths.
+    heard: Ranks,
     /// Parent that has this process's contribution to the ballot.
     told: Option<usize>,
     decided: Option<(usize, Decision)>,
@@ -90,7 +94,18 @@ impl Agreement {
     /// The part of rank `me` among `size`, which may answer to nothing before [`Agreement::call`].
     pub fn new(me: usize, size: usize, join: Join) -> Self {
         assert!(me < size);
-        Self { join, me, size, dead: Ranks::new(), own: None, ballot: 0, gathered: None, told: None, decided: None }
+        Self {
+            join,
+            me,
+            size,
+            dead: Ranks::new(),
+            own: None,
+            ballot: 0,
+            gathered: None,
+            heard: Ranks::new(),
+            told: None,
+            decided: None,
+        }
     }
 
     /// The decision, once there is one.
@@ -127,6 +142,15 @@ impl Agreement {
         out
     }
 
+    /// Contributions to all that live, from which those that have dropped their machines make an answer. Nothing once there is a decision.
+    pub fn ask(&self) -> Vec<(usize, Message)> {
+        if self.own.is_none() || self.decided.is_some() {
+            return Vec::new();
+        }
+        let others = (0..self.size).filter(|rank| *rank != self.me && !self.dead.contains(rank));
+        others.map(|rank| (rank, Message::Up(self.ballot, self.mine()))).collect()
+    }
+
     /// `message` has come from `from`. What dead processes have left and what belongs to earlier ballots is dropped.
     pub fn receive(&mut self, from: usize, message: Message) -> Vec<(usize, Message)> {
         let ballot = match &message {
@@ -144,6 +168,7 @@ impl Agreement {
             Message::Up(_, contribution) => match &self.decided {
                 Some((at, decision)) if *at == ballot => out.push((from, Message::Down(ballot, decision.clone()))),
                 _ => {
+                    self.heard.insert(from);
                     self.gather(contribution);
                     out.extend(self.advance());
                 }
@@ -157,6 +182,7 @@ impl Agreement {
         if ballot > self.ballot {
             self.ballot = ballot;
             self.gathered = None;
+            self.heard.clear();
             self.told = None;
             if self.own.is_some() {
                 let mine = self.mine();
@@ -210,13 +236,15 @@ impl Agreement {
         vec![(parent, Message::Up(self.ballot, all.clone()))]
     }
 
-    /// Takes the decision of the current ballot and passes it down, once.
+    /// Takes the decision of the current ballot and passes it down, and to all who have asked, once.
     fn decide(&mut self, decision: Decision) -> Vec<(usize, Message)> {
         if self.decided.as_ref().is_some_and(|(ballot, _)| *ballot == self.ballot) {
             return Vec::new();
         }
         self.decided = Some((self.ballot, decision.clone()));
-        self.children().into_iter().map(|child| (child, Message::Down(self.ballot, decision.clone()))).collect()
+        let mut to: Ranks = self.children().into_iter().collect();
+        to.extend(self.heard.iter().filter(|rank| !self.dead.contains(rank)));
+        to.into_iter().map(|rank| (rank, Message::Down(self.ballot, decision.clone()))).collect()
     }
 
     /// Nearest living ancestor of `rank`, else the lowest living rank; `None` for that rank itself.

@@ -1,50 +1,57 @@
 //! Revoked communicators: nothing is sent or received there any more, at no member.
 //!
 //! Whoever learns of it tells the living members at distances 1, 2, 4, ... behind it in the circle of all, and tells another one for each of these
-//! that is lost. So the news reaches all that live, however many die meanwhile, with a logarithmic number of notices for each.
+//! that is lost. So the news reaches all that live, however many die meanwhile, with a logarithmic number of notices for each. A member that has
+//! freed the communicator passes the news on as well, until all have freed it. In a job that ends with its first loss the one who revokes tells all.
 //!
-//! Receives that no message has matched end. Messages that have come, or come still from members that do not know, are taken and thrown away, by
-//! which their sends end.
+//! Receives that no message has matched end, and the engine throws away the messages that have come, or come still from members that do not know.
 
 use super::failed::members;
+use super::farewell;
 use super::notice::{Name, Notice};
 use crate::args::Out;
+use crate::constants::MPI_COMM_WORLD;
+use crate::context;
 use crate::error::Result;
 use crate::guarded::Guarded;
+use crate::lost::is_survived;
 use crate::mode;
-use crate::objects::{Comm, objects};
+use crate::objects::Comm;
 use crate::runtime::{adi, runtime};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashSet};
 use std::rc::Rc;
-use tern_adi::{ANY_SOURCE, ANY_TAG, Background, Data, Pattern, Proc};
-use tern_node::clock;
+use tern_adi::Proc;
 
-/// How long after the last event messages of revoked communicators are looked for at each progress, in nanoseconds. One that comes later than
-/// that waits for the next event.
-const LINGERS: u64 = 60_000_000_000;
-
-/// A communicator that is revoked.
+/// A communicator that is revoked, and that a member may still have.
 struct Revoked {
     name: Name,
     members: Rc<[Proc]>,
     told: RefCell<HashSet<Proc>>,
+    /// This process has it still.
+    open: Cell<bool>,
 }
 
 struct State {
     all: RefCell<Vec<Revoked>>,
     /// Revoked by others before this process has made them.
     early: RefCell<BTreeSet<Name>>,
-    /// When something has last happened.
-    since: Cell<u64>,
 }
 
 static STATE: Guarded<State> =
-    Guarded::new(State { all: RefCell::new(Vec::new()), early: RefCell::new(BTreeSet::new()), since: Cell::new(0) });
+    Guarded::new(State { all: RefCell::new(Vec::new()), early: RefCell::new(BTreeSet::new()) });
 
 /// MPI_Comm_revoke: all members learn that `comm` carries no more messages. Not collective; returns without waiting for anybody.
 pub fn comm_revoke(comm: Rc<Comm>) -> Result<()> {
-    revoke(&comm);
+    if comm.id.number() == context::WORLD && comm.handle.get() != MPI_COMM_WORLD {
+        // It stands for one that is being made, and is revoked when that is there.
+        comm.fault.revoked.set(true);
+        return Ok(());
+    }
+    if revoke(&comm) && !is_survived() {
+        let others = members(&comm).iter().copied().filter(|proc| *proc != runtime().me).collect::<Vec<_>>();
+        tell(super::name(&comm), others);
+    }
     Ok(())
 }
 
@@ -57,57 +64,104 @@ pub fn comm_is_revoked(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
 
 /// A notice says that a communicator is revoked.
 pub fn hear(name: Name) {
-    match named(name) {
-        Some(comm) => revoke(&comm),
-        None => _ = STATE.get().early.borrow_mut().insert(name),
+    if let Some(comm) = farewell::find(name) {
+        revoke(&comm);
+    } else if let Some(members) = farewell::members_left(name) {
+        pass_on(name, members);
+    } else if !farewell::is_over(name) {
+        STATE.get().early.borrow_mut().insert(name);
     }
 }
 
 /// A communicator has got its handle, and may be revoked already.
 pub fn made(comm: &Rc<Comm>) {
-    if STATE.get().early.borrow_mut().remove(&super::name(comm)) {
+    let is_revoked = STATE.get().early.borrow_mut().remove(&super::name(comm));
+    if comm.fault.revoked.take() {
+        // The program has revoked what stood for it.
+        _ = comm_revoke(comm.clone());
+    } else if is_revoked {
         revoke(comm);
     }
 }
 
-fn named(name: Name) -> Option<Rc<Comm>> {
-    let objects = objects();
-    let (world, own, comms) = (objects.world.borrow(), objects.own.borrow(), objects.comms.borrow());
-    let mut all = world.iter().chain(own.iter()).chain(comms.iter());
-    all.find(|comm| super::name(comm) == name).cloned()
-}
-
-fn revoke(comm: &Rc<Comm>) {
+/// False when it is revoked already.
+fn revoke(comm: &Rc<Comm>) -> bool {
     if comm.fault.revoked.replace(true) {
-        return;
+        return false;
     }
     comm.quick.set(false);
     comm.id.keep();
-    mode::take_the_long_way();
-    let told = RefCell::new(HashSet::from([runtime().me]));
-    STATE.get().all.borrow_mut().push(Revoked { name: super::name(comm), members: members(comm), told });
-    [comm.context, comm.peers.context].into_iter().for_each(|context| adi().end_receives(context));
+    note(super::name(comm), members(comm), true);
+    [comm.context, comm.peers.context].into_iter().for_each(|context| adi().end_context(context));
     spread();
-    stir();
+    true
 }
 
-/// Something has happened after which messages of revoked communicators may come.
-pub fn stir() {
-    STATE.get().since.set(clock::nanoseconds());
-    adi().wake_hooks();
+fn note(name: Name, members: Rc<[Proc]>, open: bool) {
+    let told = RefCell::new(HashSet::from([runtime().me]));
+    STATE.get().all.borrow_mut().push(Revoked { name, members, told, open: Cell::new(open) });
+    count();
+}
+
+/// A communicator is revoked that this process has freed.
+fn pass_on(name: Name, members: Rc<[Proc]>) {
+    if has(name) {
+        return;
+    }
+    note(name, members, false);
+    if context::retire(name.id) {
+        // What members that do not know have sent here has no receive.
+        [2 * name.id, 2 * name.id + 1].into_iter().for_each(|context| adi().end_context(context));
+    }
+    spread();
+}
+
+/// Whether something is kept of a communicator since it is revoked.
+pub fn has(name: Name) -> bool {
+    STATE.get().all.borrow().iter().any(|revoked| revoked.name == name)
+}
+
+/// Has calls take the longer way while this process has a revoked communicator.
+fn count() {
+    mode::set_revoked(STATE.get().all.borrow().iter().filter(|revoked| revoked.open.get()).count());
+}
+
+/// This process has freed the communicator.
+pub fn left(name: Name) {
+    let all = STATE.get().all.borrow();
+    all.iter().filter(|revoked| revoked.name == name).for_each(|revoked| revoked.open.set(false));
+    drop(all);
+    count();
+}
+
+/// Nobody needs to be told any more.
+pub fn forget(name: Name) {
+    let state = STATE.get();
+    state.all.borrow_mut().retain(|revoked| revoked.name != name);
+    state.early.borrow_mut().retain(|other| !farewell::is_over(*other));
+}
+
+/// MPI comes to its end.
+pub fn clear() {
+    STATE.get().all.borrow_mut().clear();
+    count();
 }
 
 /// Tells those of each revoked communicator that this process has to tell, and has not.
 pub fn spread() {
+    if !is_survived() {
+        return;
+    }
     let lost: HashSet<Proc> = adi().lost().into_iter().collect();
     for revoked in STATE.get().all.borrow().iter() {
-        let notice = Notice::Revoked(revoked.name);
-        for proc in behind(&revoked.members, runtime().me, &lost) {
-            if revoked.told.borrow_mut().insert(proc) {
-                adi().send_notice(proc, notice.encode());
-            }
-        }
+        let mut to = behind(&revoked.members, runtime().me, &lost);
+        to.retain(|proc| revoked.told.borrow_mut().insert(*proc));
+        tell(revoked.name, to);
     }
+}
+
+fn tell(name: Name, procs: Vec<Proc>) {
+    procs.into_iter().for_each(|proc| adi().send_notice(proc, Notice::Revoked(name).encode()));
 }
 
 /// The living among `members` at distances 1, 2, 4, ... behind `me`, in a circle of the living.
@@ -119,30 +173,6 @@ fn behind(members: &[Proc], me: Proc, lost: &HashSet<Proc>) -> Vec<Proc> {
         .take_while(|distance| *distance < living.len())
         .map(|distance| living[(own + distance) % living.len()])
         .collect()
-}
-
-/// Throws away the messages of revoked communicators that have come.
-pub fn drain() -> Background {
-    let state = STATE.get();
-    let all = state.all.borrow();
-    if all.is_empty() {
-        return Background::Idle;
-    }
-    let mut moved = false;
-    for context in all.iter().flat_map(|revoked| [2 * revoked.name.id, 2 * revoked.name.id + 1]) {
-        let any = Pattern { context, source: ANY_SOURCE, tag: ANY_TAG };
-        while let Some(message) = adi().matched_probe(any) {
-            let request = adi().imrecv(message, Data::none());
-            adi().release(request);
-            moved = true;
-        }
-    }
-    let now = clock::nanoseconds();
-    if moved {
-        state.since.set(now);
-        return Background::Moved;
-    }
-    if now.saturating_sub(state.since.get()) < LINGERS { Background::Waiting } else { Background::Idle }
 }
 
 #[cfg(test)]

@@ -18,7 +18,8 @@ use crate::task::{self, run};
 use std::rc::Rc;
 use tern_adi::Proc;
 
-/// MPIX_Comm_agree: `flag` becomes the bitwise AND over all living members, even where `comm` is revoked.
+/// MPIX_Comm_agree: `flag` becomes the bitwise AND over all living members, even where `comm` is revoked; of an intercommunicator over those of
+/// the remote group.
 ///
 /// Errors: MPI_ERR_PROC_FAILED, at all members, where one has failed whose failure not all have acknowledged; `flag` is set all the same.
 pub fn comm_agree(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
@@ -32,12 +33,23 @@ pub fn comm_iagree(comm: Rc<Comm>, flag: Out<i32>, request: Out<usize>) -> Resul
     Ok(())
 }
 
+/// Bytes of a flag.
+const FLAG: usize = size_of::<i32>();
+
 fn agree_on(comm: Rc<Comm>, flag: Out<i32>) -> impl Future<Output = Result<()>> {
     let mut call = Call::new(&comm);
+    // Each side of an intercommunicator has a place for its flags, and asks for the other one's.
+    let (places, own, wanted) = match (comm.is_inter(), comm.own_offset()) {
+        (false, _) => (1, 0, 0),
+        (true, 0) => (2, 0, 1),
+        (true, _) => (2, 1, 0),
+    };
     async move {
-        let own = flag.get().to_le_bytes().to_vec();
-        let decision = call.agree(own, Join::And).await;
-        flag.set(decision.value.first_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes)));
+        let mut value = vec![!0; places * FLAG];
+        value[own * FLAG..][..FLAG].copy_from_slice(&flag.get().to_le_bytes());
+        let decision = call.agree(value, Join::And).await;
+        let agreed = decision.value.get(wanted * FLAG..).and_then(<[u8]>::first_chunk);
+        flag.set(agreed.map_or(0, |bytes| i32::from_le_bytes(*bytes)));
         match decision.unacknowledged {
             false => Ok(()),
             true => Err(Error::new(MPI_ERR_PROC_FAILED, "a member has failed, which not all have acknowledged")),

@@ -175,6 +175,7 @@ impl Comm {
         early.info.take().iter().for_each(|(key, value)| put(&mut self.info.borrow_mut(), key, value));
         self.attributes.values.borrow_mut().append(&mut early.attributes.values.borrow_mut());
         self.buffer.replace(early.buffer.take());
+        self.fault.revoked.set(early.fault.revoked.get());
         self
     }
 

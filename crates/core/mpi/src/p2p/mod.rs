@@ -60,10 +60,8 @@ fn blocking_send(
         let data = data(buf, count, datatype);
         check::watch::may(|| Use::reads("buf", data.clone()))?;
         let to = target(comm, dest);
-        let sent = check::marked(count, datatype, || adi().send(to, tuple(comm, tag), data, check::mode(mode)));
-        if !sent {
-            return Err(crate::lost::error(to));
-        }
+        let send = || adi().send(to, tuple(comm, tag), data, check::mode(mode));
+        check::marked(count, datatype, send).map_err(crate::lost::error)?;
     }
     Ok(())
 }

@@ -12,6 +12,8 @@ struct World {
     /// Deaths that a living process has not been told of: (who is told, who died).
     notices: BTreeSet<(usize, usize)>,
     kills: usize,
+    /// Whoever has decided drops its machine.
+    forgets: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +28,7 @@ enum Step {
 }
 
 impl World {
-    fn new(size: usize, kills: usize) -> Self {
+    fn new(size: usize, kills: usize, forgets: bool) -> Self {
         let parts = (0..size).map(|me| Agreement::new(me, size, Join::And)).collect();
         Self {
             parts,
@@ -35,7 +37,12 @@ impl World {
             ways: BTreeMap::new(),
             notices: BTreeSet::new(),
             kills,
+            forgets,
         }
+    }
+
+    fn has_forgotten(&self, rank: usize) -> bool {
+        self.forgets && self.parts[rank].decision().is_some()
     }
 
     fn steps(&self) -> Vec<Step> {
@@ -63,7 +70,14 @@ impl World {
             }
             Step::Deliver(from, to) => {
                 let message = self.ways.get_mut(&(from, to)).unwrap().pop_front().unwrap();
-                (to, self.parts[to].receive(from, message))
+                let out = match message {
+                    Message::Up(ballot, _) if self.has_forgotten(to) => {
+                        vec![(from, Message::Down(ballot, Decision::default()))]
+                    }
+                    Message::Down(..) if self.has_forgotten(to) => Vec::new(),
+                    message => self.parts[to].receive(from, message),
+                };
+                (to, out)
             }
             Step::Lose(from, to) => {
                 self.ways.get_mut(&(from, to)).unwrap().pop_back();
@@ -71,7 +85,12 @@ impl World {
             }
             Step::Notice(to, dead) => {
                 self.notices.remove(&(to, dead));
-                (to, self.parts[to].died(dead))
+                let mut out = Vec::new();
+                if !self.has_forgotten(to) {
+                    out = self.parts[to].died(dead);
+                    out.extend(self.parts[to].ask().into_iter().filter(|_| self.forgets));
+                }
+                (to, out)
             }
             Step::Kill(r) => {
                 self.kills -= 1;
@@ -94,9 +113,13 @@ impl World {
         let living = || (0..self.parts.len()).filter(|&r| self.alive[r]);
         let decisions: HashSet<_> =
             living().filter_map(|r| self.parts[r].decision()).map(|d| format!("{d:?}")).collect();
-        assert!(decisions.len() <= 1, "{self:#?}");
+        assert!(decisions.len() <= 1 || self.forgets, "{self:#?}");
+        assert!(decisions.is_empty() || living().all(|r| self.called[r]), "{self:#?}");
         if is_end {
             assert!(living().all(|r| self.parts[r].decision().is_some()), "{self:#?}");
+            if self.forgets {
+                return;
+            }
             let decision = living().find_map(|r| self.parts[r].decision()).unwrap();
             let flags = i32::from_le_bytes(decision.value[..].try_into().unwrap());
             assert!(living().all(|r| flags & (1 << r) == 0 && !decision.failed.contains(&r)));
@@ -105,9 +128,9 @@ impl World {
     }
 }
 
-fn explore(size: usize, kills: usize) -> usize {
+fn explore(size: usize, kills: usize, forgets: bool) -> usize {
     let mut seen = HashSet::new();
-    let mut open = vec![World::new(size, kills)];
+    let mut open = vec![World::new(size, kills, forgets)];
     while let Some(world) = open.pop() {
         if !seen.insert(fingerprint(&world)) {
             continue;
@@ -136,7 +159,14 @@ fn fingerprint(world: &World) -> u128 {
 #[test]
 fn all_orders_of_small_worlds() {
     for (size, kills) in [(2, 1), (3, 1), (3, 2), (4, 0), (4, 1), (4, 2), (4, 3)] {
-        println!("{size} processes, {kills} deaths: {} states", explore(size, kills));
+        println!("{size} processes, {kills} deaths: {} states", explore(size, kills, false));
+    }
+}
+
+#[test]
+fn all_orders_where_machines_are_dropped() {
+    for (size, kills) in [(2, 1), (3, 1), (3, 2), (4, 1)] {
+        println!("{size} processes, {kills} deaths: {} states", explore(size, kills, true));
     }
 }
 
@@ -151,7 +181,7 @@ fn seeds_of_larger_worlds() {
             (random >> 11) as usize % n
         };
         let size = 2 + below(15);
-        let mut world = World::new(size, below(size));
+        let mut world = World::new(size, below(size), seed % 3 == 0);
         for step in 0.. {
             assert!(step < 20_000, "seed {seed} does not end");
             let mut steps = world.steps();
@@ -171,7 +201,7 @@ fn seeds_of_larger_worlds() {
 #[test]
 fn two_messages_for_each_process_without_a_death() {
     for size in [1, 2, 7, 16, 31] {
-        let mut world = World::new(size, 0);
+        let mut world = World::new(size, 0, false);
         let mut messages = 0;
         while let Some(&step) = world.steps().first() {
             messages += usize::from(matches!(step, Step::Deliver(..)));
