@@ -52,15 +52,15 @@ every() {
     done
 }
 
-works="fence post complete alone shared all sum guard swap sum-created guard-created swap-created sum-attached change create allocate attach"
+works="fence post complete alone shared all sum guard swap sum-created guard-created swap-created sum-attached change create allocate attach messages memory"
 if [ "${TERN_TEST_STEPS:-}" = all ]; then
     for work in complete alone shared all swap change; do every "$work" 1; done
     for work in guard swap-created; do every "$work" 3; done
     for work in fence post sum guard-created sum-created sum-attached; do every "$work" 29; done
-    for work in create allocate allocate_shared attach; do every "$work" 499; done
+    for work in create allocate allocate_shared attach messages memory; do every "$work" 499; done
     for work in $works; do spread 16 "$work" --nodes 2; spread 16 "$work" --nodes 2 -x TERN_NETWORK=tcp; done
 else
-    for work in fence post complete alone shared all sum guard swap sum-created change create attach allocate_shared; do spread 5 "$work"; done
+    for work in fence post complete alone shared all sum guard swap sum-created change create attach allocate_shared messages memory; do spread 5 "$work"; done
     for work in post all sum create; do spread 5 "$work" --nodes 2; done
 fi
 

@@ -18,7 +18,7 @@ int main(void)
 }
 #else
 
-enum { ROW = 4096, PUTS = 300, COUNTER = 0, GUARDED = 1, SUMMED = 8, PUT = SUMMED + ROW, LONGS = PUT + PUTS };
+enum { ROW = 4096, PUTS = 300, COUNTER = 0, GUARDED = 1, MESSAGE = 12000, SUMMED = 8, PUT = SUMMED + ROW, LONGS = PUT + PUTS };
 
 static MPI_Comm now;
 static int members;
@@ -273,6 +273,35 @@ static void complete(void)
     turn_back();
 }
 
+/* Messages of several lengths between one and all others. */
+static void exchange(char *memory)
+{
+    static const int lengths[] = { 0, 2000, MESSAGE };
+    for (int at = 0; at < (int)(sizeof lengths / sizeof *lengths); at++)
+        for (int rank = 0; rank < members; rank++) {
+            int peer = me == who ? rank : who;
+            if (rank == who || (me != who && rank != me))
+                continue;
+            MAY(MPI_Sendrecv(memory, lengths[at], MPI_CHAR, peer, at, memory + MESSAGE, lengths[at], MPI_CHAR, peer, at, now,
+                             MPI_STATUS_IGNORE));
+        }
+}
+
+static void messages(void)
+{
+    static char memory[2 * MESSAGE];
+    exchange(memory);
+}
+
+/* The same out of memory that all can map. */
+static void memory(void)
+{
+    char *memory;
+    OK(MPI_Alloc_mem(2 * MESSAGE, MPI_INFO_NULL, &memory));
+    exchange(memory);
+    OK(MPI_Free_mem(memory));
+}
+
 static const struct {
     const char *name;
     void (*work)(void);
@@ -296,6 +325,8 @@ static const struct {
     { "allocate", allocate, ALLOCATED },
     { "allocate_shared", allocate_shared, ALLOCATED },
     { "attach", attach, ALLOCATED },
+    { "messages", messages, ALLOCATED },
+    { "memory", memory, ALLOCATED },
 };
 
 /* ---- the living */
@@ -368,6 +399,21 @@ static void posts_among_living(int lost)
     MPI_Group_free(&all);
 }
 
+/* Messages among the living. */
+static void talk(MPI_Comm living)
+{
+    static int out[MESSAGE / sizeof(int)], in[MESSAGE / sizeof(int)];
+    int count, rank_now;
+    MPI_Comm_size(living, &count);
+    MPI_Comm_rank(living, &rank_now);
+    int to = (rank_now + 1) % count, from = (rank_now + count - 1) % count;
+    for (int length = 1; length <= MESSAGE / (int)sizeof(int); length *= 29) {
+        out[0] = out[length - 1] = rank_now + length;
+        WORKS(MPI_Sendrecv(out, length, MPI_INT, to, 0, in, length, MPI_INT, from, 0, living, MPI_STATUS_IGNORE));
+        CHECK(in[0] == from + length && in[length - 1] == from + length, "%d, %d", in[0], in[length - 1]);
+    }
+}
+
 static void await(MPI_Comm comm)
 {
     int lost = 0;
@@ -435,6 +481,7 @@ int main(int argc, char **argv)
         passes = round;
         WORKS(MPIX_Comm_shrink(now, &next));
         MPI_Comm_set_errhandler(next, MPI_ERRORS_RETURN);
+        talk(next);
         serves(next, who);
         posts_among_living(who);
         MAY(MPI_Win_fence(0, win));
