@@ -54,7 +54,6 @@ for way in "" "--nodes 2" "--nodes 2 -x TERN_NETWORK=tcp"; do
 done
 goes_on "who leaves MPI is not waited for" 3 "has left" -n 4 -- "$place/leave"
 goes_on "nor who has freed the communicator" 3 "has left" -n 4 -- "$place/leave" freed
-goes_on "sessions alone, at random" 1 "have survived" -n 6 -- "$place/kills" 4 3 session
 goes_on "a rank aborts MPI_COMM_SELF and ends alone" 3 "has survived" -n 4 -- "$place/aborts"
 goes_on "and on 2 nodes" 3 "has survived" -n 4 --nodes 2 -- "$place/aborts"
 code=0
@@ -66,8 +65,10 @@ while [ "$seed" -lt "$seeds" ]; do
     ranks=$((4 + seed % 5)) kills=$((1 + seed % 3))
     nodes=
     [ $((seed % 3)) -ne 0 ] || nodes="--nodes 2"
+    session=
+    [ $((seed % 4)) -ne 1 ] || session=session
     # shellcheck disable=SC2086
-    goes_on "seed $seed: $kills of $ranks ranks die $nodes" 1 "have survived" -n $ranks $nodes -- "$place/kills" $seed $kills
+    goes_on "seed $seed: $kills of $ranks ranks die $nodes $session" 1 "have survived" -n $ranks $nodes -- "$place/kills" $seed $kills $session
 done
 
 # A time limit is kept.

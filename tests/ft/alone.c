@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define CHECK(what) do { if (!(what)) { printf("rank %d, line %d: %s\n", rank, __LINE__, #what); fflush(stdout); MPI_Abort(MPI_COMM_WORLD, 1); } } while (0)
 
@@ -37,6 +38,11 @@ int main(int argc, char **argv)
     }
     MPI_Intercomm_merge(parent, 0, &whole);
     MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, whole);
+    // Processes of two worlds wait for an agreement.
+    MPI_Comm_rank(whole, &rank);
+    if (rank == 0)
+        usleep(300000);
+    CHECK(MPIX_Comm_agree(whole, &flag) == MPI_SUCCESS && flag == 1);
     MPI_Comm_size(whole, &left);
     CHECK(sum == left);
     printf("one of %d again\n", sum);

@@ -121,7 +121,7 @@ pub fn has_left() -> bool {
 
 /// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.
 pub fn leave(world: &Rc<Comm>, is_last: bool) {
-    shrink::meet(&[world.clone()]);
+    shrink::meet(std::slice::from_ref(world));
     LEFT.get().set(is_last);
     farewell::clear();
     if is_last {

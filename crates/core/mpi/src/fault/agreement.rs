@@ -208,7 +208,8 @@ pub fn hear(from: Proc, key: Key, message: Message) {
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Whoever has its decision may end MPI, and answers no more: to an agreement that still needs an answer it is as one that has died. Members
-/// on this node are looked at here. Of others their connections tell when something is sent to them. Comes while nothing moves.
+/// of this world on this node are looked at here. Of others their connections tell when something is sent to them, and those of other worlds
+/// wait for this process in MPI_Finalize. Comes while nothing moves.
 pub fn look() {
     let (state, now) = (STATE.get(), Instant::now());
     if state.looked.get().is_some_and(|last| now - last < LOOK) {
@@ -216,11 +217,11 @@ pub fn look() {
     }
     state.looked.set(Some(now));
     let Some(direct) = adi().mcm().direct() else { return };
-    let me = runtime().me;
+    let is_other = |proc: Proc| proc != runtime().me && proc < runtime().world_size;
     let mut ended = BTreeSet::new();
     for (key, part) in state.parts.borrow_mut().iter_mut().filter(|(_, part)| part.machine.decision().is_none()) {
         let members = part.members.clone();
-        for (rank, proc) in members.iter().copied().enumerate().filter(|&(_, proc)| proc != me) {
+        for (rank, proc) in members.iter().copied().enumerate().filter(|&(_, proc)| is_other(proc)) {
             if direct.peer_is(proc, PeerState::Alive) {
                 continue;
             }
