@@ -19,7 +19,8 @@ mkdir -p "$place"
 if [ $# -eq 0 ]; then
     set -- abi_plain abi_fortran_handles abi_removed attr_comm attr_session coll_intra coll_types comm_threads_inter \
         errhandler_explained errhandler_given errhandler_user group_sets op_user p2p_complete p2p_generalized p2p_persistent p2p_probe \
-        request_turns rma_displaced rma_nocheck rma_windows tool_settings topo_graph type_construct file_view ft_names memory_refused
+        request_turns rma_displaced rma_nocheck rma_windows tool_settings topo_graph type_construct file_view ft_names ft_errhandler ft_p2p \
+        memory_refused
     most=2
 elif [ "$1" = all ]; then
     set --

@@ -1,4 +1,4 @@
-// ranks: 4
+// ranks: 2 4
 // mpiexec: --with-ft
 // timeout: 120
 // A lost rank is told by the error handler of the communicator on which it is missed, with that communicator and the right class; handlers of others

@@ -1,4 +1,4 @@
-// ranks: 4
+// ranks: 2 4
 // mpiexec: --with-ft
 // timeout: 120
 // Messages to and from a lost rank in all modes: sends, probes, exchanges, persistent requests and partitioned ones say that it is lost; what it
