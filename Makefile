@@ -21,7 +21,7 @@ ifneq ($(ARCH),$(shell uname -m))
 include scripts/cross.mk
 endif
 
-.PHONY: help build install local demo test check-deep check-arm64 check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
+.PHONY: help build install local demo test check-deep chaos check-arm64 check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -31,6 +31,7 @@ help:
 	@echo 'make test                    every test'
 	@echo 'make model [MACHINE=]        figures of made-up large nodes, in virtual time'
 	@echo 'make check-deep              tests that take longer than make test may'
+	@echo 'make chaos [TIME=3600]       programs under chaos by new seeds, so many seconds; TERN_NPB=DIR, TERN_ULFM=DIR for more programs'
 	@echo 'make check-arm64             builds for arm64 and tests that by qemu-user; half an hour and more'
 	@echo 'make check-no-avx            C programs on an x86-64 without AVX, by qemu-user'
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
@@ -67,9 +68,16 @@ test:
 check-deep: local
 	scripts/check-deep.sh $(LOCAL) $(or $(DEEP),600)
 	tests/ft-test.sh $(LOCAL) 500
+	tests/chaos-test.sh $(LOCAL) 40
+	TERN_TEST_KILLS=100000 $(CARGO) test -q -p tern-adi --test pair kills
 	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)
 	tests/kmod-checked.sh
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3
+
+# Programs whose processes stop, are refused things, get what has come in another order, and die, all by seed: one new seed after the other.
+TIME ?= 3600
+chaos: local
+	tests/chaos.sh $(LOCAL) $(TIME)
 
 # What is built for arm64, by an emulator of its processors: PARTS="crates programs pages fortran" for some of that.
 check-arm64:

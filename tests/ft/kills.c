@@ -1,6 +1,7 @@
 // Ranks die at times that follow from a seed, in the midst of messages, collectives and agreements. The survivors agree, shrink, and go on, until
 // the rounds are over or one is left; their last sum is right.
-// mpiexec --with-ft; arguments: the seed, how many ranks die at most, and `session` for a program without MPI_Init.
+// mpiexec --with-ft; arguments: the seed, how many ranks die at most, and `session` for a program without MPI_Init. With TERN_CHAOS any others may die
+// as well, at any time.
 #include <mpi.h>
 #include <mpi-ext.h>
 #include <signal.h>
@@ -48,7 +49,7 @@ int main(int argc, char **argv)
 {
     MPI_Session session = MPI_SESSION_NULL;
     MPI_Comm comm, next;
-    int size, first, number, kills = argc > 2 ? atoi(argv[2]) : 1;
+    int size, first, number, kills = argc > 2 ? atoi(argv[2]) : 1, chaos = getenv("TERN_CHAOS") != NULL;
     first_comm = begin(&argc, &argv, &session);
     MPI_Comm_rank(first_comm, &first);
     rank = first;
@@ -60,7 +61,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < kills && all > 1; i++) dies[1 + random_number() % (all - 1)] = random_number() % (ROUNDS * STEPS);
     out = calloc(1, LONG), in = calloc(1, LONG);
     MPI_Comm_set_errhandler(first_comm, MPI_ERRORS_RETURN);
-    MPI_Comm_dup(first_comm, &comm);
+    // With chaos a rank may die in MPI_Comm_dup, which then fails at some ranks only.
+    comm = first_comm;
+    if (!chaos) MPI_Comm_dup(first_comm, &comm);
     for (round = 0; round < ROUNDS; round++) {
         int code = MPI_SUCCESS, flag, value = 1, sum = 0;
         MPI_Comm_size(comm, &size);
@@ -84,16 +87,29 @@ int main(int argc, char **argv)
         if (dies[first] == round * STEPS + 5) raise(SIGKILL);
         if (!flag || code != MPI_SUCCESS) {
             CHECK(MPIX_Comm_shrink(comm, &next) == MPI_SUCCESS);
-            MPI_Comm_free(&comm);
+            if (comm != first_comm) MPI_Comm_free(&comm);
             comm = next;
         }
     }
-    // Nobody dies any more: the last communicator may have lost some since it was made.
-    MPIX_Comm_shrink(comm, &next);
-    int one = 1, sum = 0, expected = 0;
+    // Nobody dies any more of those who were to: the last communicator may have lost some since it was made. With chaos others may die here too, and
+    // all of this is done again until nobody has.
+    int sum, flag, agreed, expected = 0;
     for (int i = 0; i < all; i++) expected += dies[i] < 0;
-    CHECK(MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, next) == MPI_SUCCESS && sum == expected);
-    MPI_Comm_free(&next);
+    do {
+        int one = 1;
+        CHECK(MPIX_Comm_shrink(comm, &next) == MPI_SUCCESS);
+        if (comm != first_comm) MPI_Comm_free(&comm);
+        comm = next;
+        MPI_Comm_size(comm, &size);
+        MPI_Comm_rank(comm, &number);
+        int code = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        CHECK(code == MPI_SUCCESS ? sum == size && (chaos || sum == expected) : chaos);
+        if (code != MPI_SUCCESS) MPIX_Comm_revoke(comm);
+        flag = code == MPI_SUCCESS;
+        agreed = MPIX_Comm_agree(comm, &flag);
+    } while (!flag || agreed != MPI_SUCCESS);
+    if (number == 0) printf("%d of %d have survived\n", size, all);
+    fflush(stdout);
     MPI_Comm_free(&comm);
     if (session == MPI_SESSION_NULL) {
         MPI_Finalize();
@@ -101,6 +117,5 @@ int main(int argc, char **argv)
         MPI_Comm_free(&first_comm);
         MPI_Session_finalize(&session);
     }
-    if (first == 0) printf("%d of %d have survived\n", expected, all);
     return 0;
 }

@@ -375,6 +375,13 @@ settings! {
     /// those of cards do. `tcp`: peers of this machine are reached by TCP and not through shared memory.
     FAULTS: &'static str = "TERN_FAULTS", "" => "moving";
 
+    /// Chaos by a seed, for tests: a number, and behind it parts with commas between. The same value does the same again, as far as the
+    /// program does. `delay=DURATION`: processes stop for up to so long, 100us unless told. `reorder=N/M`: at N of M chances what peers
+    /// have sent is kept back while others pass it, 1/8 unless told. `refuse=N/M`: of M requests that may be refused, N are, 1/8 unless
+    /// told. `kill=N/M`: of M processes N die, each at one of its first 1000 events; `kill=N/M@E`: at one of its first E.
+    /// `kill=RANK@E`: this one dies at event E. With `0` a part is off. docs/debugging.md says more.
+    CHAOS: &'static str = "TERN_CHAOS", "" => "moving", Job;
+
     /// Rank 0 prints which way messages of each size will move, what the other ways would
     /// cost, and the rules of the policy, with those that are off. `used`: it prints at the end which ways messages,
     /// one-sided accesses and collectives have taken, how often, and why. Accesses take no short way then.

@@ -9,6 +9,7 @@
 //! Mcm ── MultiDevice ─┬─ Shm       processes of this node, and of other jobs that share memory
 //!  │                  ├─ network   one of verbs, tcp, ofi, pipes: TERN_NETWORK, or what the machine has; Nobody on one node
 //!  │                  └─ far       processes of other jobs on other machines, by TCP
+//!  ├── Chaos                       around MultiDevice where TERN_CHAOS is set, for tests
 //!  ├── Patience                    how long a wait spins and yields before it sleeps
 //!  └── nodes                       which process is where
 //! ```
@@ -31,6 +32,7 @@
 //! - Numbers of processes are of this process alone. Devices have numbers of their own; [`MultiDevice`] converts.
 //! - A new network is one line in `network.rs`: docs/adding-a-device.md.
 
+mod chaos;
 mod far;
 pub mod lock;
 mod multi_device;
@@ -39,6 +41,7 @@ mod nobody;
 pub mod place;
 mod wait;
 
+pub use chaos::{Chaos, Plan};
 pub use far::Endpoint;
 pub use multi_device::MultiDevice;
 pub use network::door;
@@ -89,6 +92,7 @@ pub struct Mcm {
 #[allow(clippy::large_enum_variant, reason = "there is one of it, and no box is in the way of a packet")]
 enum Devices {
     MultiDevice(MultiDevice),
+    Chaos(Box<Chaos>),
     Other(Box<dyn Channel>),
 }
 
@@ -96,6 +100,7 @@ enum Devices {
 enum Carrier<'a> {
     Shm(&'a Shm),
     MultiDevice(&'a MultiDevice),
+    Chaos(&'a Chaos),
     Other(&'a dyn Channel),
 }
 
@@ -122,8 +127,12 @@ impl Mcm {
         let network = if near { Box::new(nobody::Nobody) } else { network::open(job)? };
         let node = job.nodes.members(job.node);
         let patience = Patience::as_set(job.machine_size, job.node_cores, network.abilities().look);
-        let devices = Devices::MultiDevice(MultiDevice::new(shm, network, node, job.size, job.machine_size));
-        let nodes = job.nodes.clone();
+        let multi = MultiDevice::new(shm, network, node, job.size, job.machine_size);
+        let devices = match Chaos::wanted(job)? {
+            Some(plan) => Devices::Chaos(Box::new(Chaos::new(multi, plan, job.rank, job.parents.is_some()))),
+            None => Devices::MultiDevice(multi),
+        };
+        let (nodes, near) = (job.nodes.clone(), near && matches!(devices, Devices::MultiDevice(_)));
         Ok(Mcm { cores: job.node_cores, nodes, ..Mcm::over(devices, near, job.rank, job.size, patience) })
     }
 
@@ -155,11 +164,15 @@ impl Mcm {
     fn carrier(&self) -> Carrier<'_> {
         // Relaxed: it is written under the library's lock. Who sleeps without it may see the old value, and is woken.
         if self.near.load(Ordering::Relaxed) {
-            // SAFETY: `near` is true for devices with shared memory alone (`over`).
-            return Carrier::Shm(unsafe { self.multi().unwrap_unchecked() }.shm());
+            let Devices::MultiDevice(multi) = &self.devices else {
+                // SAFETY: `near` is true for devices with shared memory alone (`over`).
+                unsafe { std::hint::unreachable_unchecked() }
+            };
+            return Carrier::Shm(multi.shm());
         }
         match &self.devices {
             Devices::MultiDevice(multi) => Carrier::MultiDevice(multi),
+            Devices::Chaos(chaos) => Carrier::Chaos(chaos),
             Devices::Other(other) => Carrier::Other(&**other),
         }
     }
@@ -168,6 +181,7 @@ impl Mcm {
     fn multi(&self) -> Option<&MultiDevice> {
         match &self.devices {
             Devices::MultiDevice(multi) => Some(multi),
+            Devices::Chaos(chaos) => Some(chaos.multi()),
             Devices::Other(_) => None,
         }
     }
@@ -269,6 +283,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm,
             Carrier::MultiDevice(multi) => multi,
+            Carrier::Chaos(chaos) => chaos,
             Carrier::Other(other) => other,
         }
     }
@@ -279,6 +294,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm.eager(),
             Carrier::MultiDevice(multi) => multi.eager(peer),
+            Carrier::Chaos(chaos) => chaos.multi().eager(peer),
             Carrier::Other(other) => other.abilities().eager,
         }
     }
@@ -289,6 +305,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(_) => None,
             Carrier::MultiDevice(multi) => multi.piece(peer),
+            Carrier::Chaos(chaos) => chaos.multi().piece(peer),
             Carrier::Other(other) => other.abilities().piece,
         }
     }
@@ -309,6 +326,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm.send_short(peer, header, payload),
             Carrier::MultiDevice(multi) => multi.send_short(peer, header, payload),
+            Carrier::Chaos(chaos) => chaos.send_short(peer, header, payload),
             // A device that takes more than the header takes what travels with it.
             Carrier::Other(_) if !payload.is_empty() => false,
             Carrier::Other(other) => other.copy_and_send(peer, header, Payload::Bytes(&[])).is_some(),
@@ -327,6 +345,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm.copy_and_send(peer, header, payload),
             Carrier::MultiDevice(multi) => multi.copy_and_send(peer, header, payload),
+            Carrier::Chaos(chaos) => chaos.copy_and_send(peer, header, payload),
             Carrier::Other(other) => other.copy_and_send(peer, header, payload),
         }
     }
@@ -356,6 +375,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm.poll_into(sink),
             Carrier::MultiDevice(multi) => multi.poll_into(sink),
+            Carrier::Chaos(chaos) => chaos.poll(sink),
             Carrier::Other(other) => other.poll(sink),
         }
     }
@@ -366,6 +386,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
             Carrier::MultiDevice(multi) => multi.take_from(peer, looks, take),
+            Carrier::Chaos(chaos) => chaos.take_next(peer, looks, &mut take),
             Carrier::Other(other) => other.take_next(peer, looks, &mut take),
         }
     }
@@ -376,6 +397,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm.expect_more(peer),
             Carrier::MultiDevice(multi) => multi.expect_more(peer),
+            Carrier::Chaos(chaos) => chaos.expect_more(peer),
             Carrier::Other(other) => other.expect_more(peer),
         }
     }
@@ -386,6 +408,7 @@ impl Mcm {
         match self.carrier() {
             Carrier::Shm(shm) => shm.glance(looks),
             Carrier::MultiDevice(multi) => multi.glance(looks),
+            Carrier::Chaos(chaos) => chaos.glance(looks),
             Carrier::Other(other) => other.glance(looks),
         }
     }
@@ -454,7 +477,7 @@ impl Mcm {
         let line = match self.carrier() {
             Carrier::Shm(shm) => shm.news_line(peer, of),
             Carrier::MultiDevice(multi) => multi.news_line(peer, of),
-            Carrier::Other(_) => None,
+            Carrier::Chaos(_) | Carrier::Other(_) => None,
         };
         if let Some(line) = line {
             self.news.set(line);

@@ -227,6 +227,15 @@ impl MultiDevice {
         }
     }
 
+    /// Payload bytes that travel with a header to `peer` at no further cost.
+    pub fn inline(&self, peer: u32) -> usize {
+        match self.way(peer) {
+            Via::Shm(_) => self.abilities.inline,
+            Via::Network => self.network.abilities().inline,
+            Via::Far => self.with_far(peer, |far, _| far.abilities().inline).unwrap_or(0),
+        }
+    }
+
     /// As [`crate::Mcm::piece`].
     #[inline]
     pub fn piece(&self, peer: u32) -> Option<usize> {

@@ -4,7 +4,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use std::sync::{Barrier, Mutex};
 use tern_device::Channel;
 use tern_device::conformance::Group;
-use tern_mcm::{Memory, MultiDevice, Pull, PushTo};
+use tern_mcm::{Chaos, Memory, MultiDevice, Plan, Pull, PushTo};
 use tern_pmi::Nodes;
 use tern_shm::Shm;
 use tern_verbs::{Endpoint, Settings, Verbs};
@@ -16,6 +16,7 @@ struct World {
     /// The network, and where each rank is found. All of it is there before anybody joins.
     listening: Mutex<Vec<Option<Endpoint>>>,
     addresses: Vec<Vec<u8>>,
+    chaos: Option<Plan>,
 }
 
 impl World {
@@ -28,6 +29,7 @@ impl World {
             addresses: listening.iter().map(|one| one.address()).collect(),
             listening: Mutex::new(listening.into_iter().map(Some).collect()),
             nodes,
+            chaos: None,
         }
     }
 
@@ -44,8 +46,23 @@ impl Group for World {
         let local = ranks.partition_point(|rank| *rank < me) as u32;
         let shm = Shm::new(self.segments[node as usize].as_fd(), local, ranks.len() as u32, 2, None);
         let (shm, network) = (shm.expect("shared memory"), Box::new(self.network(me)));
-        Box::new(MultiDevice::new(shm, network, ranks, self.nodes.size(), self.nodes.size()))
+        let multi = MultiDevice::new(shm, network, ranks, self.nodes.size(), self.nodes.size());
+        match &self.chaos {
+            Some(plan) => Box::new(Chaos::new(multi, plan.clone(), me, false)),
+            None => Box::new(multi),
+        }
     }
+}
+
+/// Two on nodes of their own, or two on one node and everybody else on another, with chaos around the devices. The suite takes a refused packet for one without room, of
+/// which shared memory has enough; whole programs see refusals.
+fn in_chaos(processes: u32) -> Box<dyn Group> {
+    let nodes = match processes {
+        0..=2 => Nodes::even(processes, processes),
+        _ => Nodes::of_sizes([2, processes - 2]).expect("no node is empty"),
+    };
+    let plan = "5,delay=20us,reorder=1/3,refuse=0".parse().expect("a plan");
+    Box::new(World { chaos: Some(plan), ..World::new(nodes) })
 }
 
 /// The first two on one node, everybody else on another.
@@ -110,6 +127,27 @@ mod on_one_node_and_another {
         private_memory_is_fetched,
         a_ring_before_sleeping_counts,
         a_process_wakes_its_own_threads,
+    );
+}
+
+mod in_chaos {
+    tern_device::conformance_tests!(super::in_chaos;
+        it_reaches_the_peers_that_there_are,
+        nothing_has_arrived_at_first,
+        packets_of_every_size_arrive_whole,
+        packets_of_a_pair_stay_in_order,
+        headers_are_not_touched,
+        gathered_payloads_arrive_as_bytes_do,
+        everybody_sends_to_everybody,
+        a_sink_may_send,
+        long_payloads_fill_and_drain,
+        threads_at_both_ends,
+        long_payloads_go_in_parts,
+        a_peer_may_begin_late,
+        lines_show_what_their_owner_publishes,
+        published_receives_are_filled,
+        a_late_receiver_fetches,
+        words_are_changed_in_one_step,
     );
 }
 

@@ -176,6 +176,10 @@ impl State {
         &mut self, from: Proc, tuple: Tuple, size: u64, sync: Option<Synchronous>, preferred: bool, payload: &[u8],
     ) {
         let whole = payload.len() as u64 == size;
+        if !whole && self.loss.has(from) {
+            // Nobody knows whether the rest comes, and nobody would be told that it does not.
+            return;
+        }
         if !whole && let Some(why) = State::flaw_of_eager(size, payload.len()) {
             let packet = Packet::Eager { tuple, size, sync, preferred };
             return self.report_damaged(from, &packet.encode(), payload.len(), why);
@@ -235,6 +239,7 @@ impl State {
                 // SAFETY: the payload is mapped.
                 unsafe { give_back(payload.as_ptr(), len, self.payload) };
             }
+            _ if self.loss.has(from) => {}
             _ => self.report_damaged(from, header, len, "no message waits for so many bytes"),
         }
     }

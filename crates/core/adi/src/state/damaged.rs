@@ -46,6 +46,10 @@ impl State {
     /// Reports a packet if something is wrong with it.
     #[inline]
     pub(super) fn refuses(&self, from: Proc, header: &Header, packet: &Packet, payload: &[u8]) -> bool {
+        // Another process may have told of the loss before the last packets are here. What they answer is over, and what they ask has no end.
+        if self.loss.has(from) {
+            return true;
+        }
         let flaw = self.flaw(from, packet, payload);
         if let Some(why) = flaw {
             self.report_damaged(from, header, payload.len(), why);

@@ -11,6 +11,9 @@ impl State {
     /// Where the payload of a packet belongs, `len` bytes, if its receive is known and has room for them in one run. An eager message
     /// matches its receive then.
     pub(super) fn place_payload(&mut self, from: Proc, header: &Header, len: usize) -> Option<Place> {
+        if self.loss.has(from) {
+            return None;
+        }
         let packet = Packet::decode(header)?;
         let request = match packet {
             Packet::Eager { tuple, size, sync, preferred } => {

@@ -5,7 +5,7 @@ use crate::network::Port;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use tern_device::{
-    Delivery, Ended, Exposure, Found, Key, Memory, Outgoing, Pair, PairFacts, PeerState, PublishedReceive, Pull,
+    Delivery, Ended, Event, Exposure, Found, Key, Memory, Outgoing, Pair, PairFacts, PeerState, PublishedReceive, Pull,
     PullTo, PushTo, Recall, RecallReason, Run, SharedMemory, SingleCopy, Sink, SpeculativeAddress, TupleQueue, Use,
 };
 use tern_settings::Mechanism;
@@ -33,20 +33,21 @@ thread_local! {
     pub static SHARES: Cell<bool> = const { Cell::new(false) };
     /// Messages that were copied out of other memory into irregular blocks.
     pub static SEEN: Cell<u32> = const { Cell::new(0) };
-    /// Keys that were given for memory and are not released, and the last one.
+    /// Keys that were given for memory and are not released, and the last one. The lowest byte names the process.
     static KEYS: RefCell<(HashSet<u64>, u64)> = RefCell::default();
 }
 
-/// How many keys are not released.
-pub fn keys() -> usize {
-    KEYS.with_borrow(|(live, _)| live.len())
+/// How many keys of these processes are not released.
+pub fn keys(of: impl Fn(u32) -> bool) -> usize {
+    KEYS.with_borrow(|(live, _)| live.iter().filter(|&&key| of(key as u32 & 0xff)).count())
 }
 
-fn new_key() -> u64 {
+fn new_key(me: u32) -> u64 {
     KEYS.with_borrow_mut(|(live, last)| {
         *last += 1;
-        live.insert(*last);
-        *last
+        let key = *last << 8 | u64::from(me);
+        live.insert(key);
+        key
     })
 }
 
@@ -130,6 +131,19 @@ fn copy(source: &Memory, target: &Memory) {
 }
 
 impl Board {
+    /// Nothing is under way here: no side will see anything by looking.
+    pub fn is_quiet(&self) -> bool {
+        let waits = |receive: &Published| receive.asked || !matches!(receive.stage, Stage::Open | Stage::Packets);
+        self.pulls.is_empty() && self.sent.is_empty() && !self.receives.iter().any(waits)
+    }
+
+    /// The sender has died. What it has claimed stays so: its last packets may be on their way.
+    pub fn sender_died(&mut self) {
+        self.receives.retain(|receive| receive.stage == Stage::Packets);
+        self.pulls.clear();
+        self.sent.clear();
+    }
+
     /// Fills what is pending, if it is to be now.
     fn settle(&mut self, now: bool) {
         for receive in &mut self.receives {
@@ -221,13 +235,14 @@ impl TupleQueue for Port {
         if self.chance(8) {
             return None;
         }
-        if self.is_cut_from(peer) {
-            return Some(0);
-        }
+        let cut = self.is_cut_from(peer);
         self.board(self.me(), peer, |board| {
             let slot = board.slots;
             board.slots += 1;
             board.seen = seen;
+            if cut {
+                return Some(slot);
+            }
             let (key, target, stage) = (*key, *memory, Stage::Open);
             board.receives.push(Published { slot, key, target, receiver, stage, asked: false });
             Some(slot)
@@ -236,12 +251,13 @@ impl TupleQueue for Port {
 
     /// At times the sender may claim a receive that the program wants no more, until the answer has come.
     fn recall(&self, peer: u32, slot: u32, reason: RecallReason) -> Recall {
-        if self.is_cut_from(peer) && reason != RecallReason::Packets {
-            return Recall::Won;
-        }
         let asks = reason == RecallReason::Cancel && !self.chance(2);
+        let cut = self.is_cut_from(peer);
         self.board(self.me(), peer, |board| {
-            let at = board.receives.iter().position(|receive| receive.slot == slot).expect("published");
+            let Some(at) = board.receives.iter().position(|receive| receive.slot == slot) else {
+                assert!(cut, "it is published");
+                return Recall::Won;
+            };
             let stage = board.receives[at].stage;
             match reason {
                 RecallReason::Packets => assert!(stage == Stage::Packets, "only packets end this way"),
@@ -330,7 +346,7 @@ impl SingleCopy for Port {
         if SHARES.get() && memory.is_dense() && self.chance(2) {
             return Memory { place: RIGHT, ..memory };
         }
-        Memory { key: new_key(), ..memory }
+        Memory { key: new_key(self.me()), ..memory }
     }
 
     fn release(&self, memory: &Memory) {
@@ -366,6 +382,12 @@ impl SingleCopy for Port {
             PullTo::Runs(target) => self.copy_segments(peer, source, target),
         };
         if done { Pull::Done } else { Pull::No }
+    }
+
+    fn hears_of(&self, event: Event) {
+        if let Event::Lost(peer) = event {
+            self.stop_placing(peer);
+        }
     }
 
     fn push(&self, peer: u32, source: &Memory, target: PushTo<'_>, sender: u32) -> Pull {
@@ -415,7 +437,7 @@ impl Port {
         if self.chance(4) {
             return None;
         }
-        let (key, len) = (new_key(), segments.iter().map(|run| run.len).sum());
+        let (key, len) = (new_key(self.me()), segments.iter().map(|run| run.len).sum());
         let within =
             |run: &Run| run.len > 0 && run.address >= span.address && run.address + run.len <= span.address + span.len;
         assert!(segments.iter().all(within), "a segment beyond {span:?}");

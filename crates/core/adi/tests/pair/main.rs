@@ -7,6 +7,7 @@ mod direct;
 mod ended;
 mod given_up;
 mod habits;
+mod kills;
 mod lost;
 mod memory;
 mod network;

@@ -92,6 +92,41 @@ impl Scissors {
             network.losses[a].push(b as u32);
         }
     }
+
+    /// Process `who` dies. What it has sent to each peer arrives up to some packet, or all of it; everybody comes to know of the death when it has.
+    pub fn kill(&self, who: u32) {
+        let network = &mut *self.0.borrow_mut();
+        let processes = network.queues.len();
+        for peer in (0..processes).filter(|&peer| peer != who as usize) {
+            let (me, other) = (who as usize, peer as u32);
+            if !network.is_cut(who, other) {
+                network.cut.push([who, other]);
+                network.losses[peer].push(who);
+            }
+            network.queues[peer][me].clear();
+            let sent = network.queues[me][peer].len() as u64;
+            let arrives = network.random.below(sent + 1) as usize;
+            network.queues[me][peer].truncate(arrives);
+            network.returned[peer].retain(|&(other, _)| other != who);
+            network.placing[me][peer] = None;
+            network.boards[peer][me].sender_died();
+            network.boards[me][peer] = Board::default();
+        }
+        network.losses[who as usize].clear();
+    }
+
+    /// No look of any of these processes would find anything: what none of them has now will never come.
+    pub fn is_quiet(&self, lives: impl Fn(u32) -> bool) -> bool {
+        let network = self.0.borrow();
+        let living: Vec<usize> = (0..network.queues.len()).filter(|&at| lives(at as u32)).collect();
+        living.iter().all(|&me| {
+            let others = 0..network.queues.len();
+            network.losses[me].is_empty()
+                && network.returned[me].is_empty()
+                && others.clone().all(|from| network.queues[from][me].is_empty() && network.placing[me][from].is_none())
+                && living.iter().all(|&peer| network.boards[me][peer].is_quiet())
+        })
+    }
 }
 
 impl Network {
@@ -111,6 +146,18 @@ impl Network {
             }
         };
         Some((header, bytes))
+    }
+
+    /// Peers that process `me` has lost, of which nothing more comes.
+    fn take_losses(&mut self, me: usize) -> Vec<u32> {
+        let all = std::mem::take(&mut self.losses[me]);
+        let comes = |peer: &u32| {
+            let peer = *peer as usize;
+            !self.queues[peer][me].is_empty() || self.placing[me][peer].is_some()
+        };
+        let (later, now) = all.into_iter().partition(comes);
+        self.losses[me] = later;
+        now
     }
 
     /// How much of a payload goes: mostly what fits, often less, at times none of it.
@@ -212,6 +259,13 @@ impl Port {
         true
     }
 
+    /// Nothing goes to memory any more that a transfer with `peer` had.
+    pub fn stop_placing(&self, peer: u32) {
+        let network = &mut *self.network.borrow_mut();
+        network.placing[self.me as usize][peer as usize] = None;
+        network.boards[self.me as usize][peer as usize] = Board::default();
+    }
+
     /// Does something to what `receiver` has published for `sender`.
     pub fn board<R>(&self, receiver: u32, sender: u32, act: impl FnOnce(&mut Board) -> R) -> R {
         act(&mut self.network.borrow_mut().boards[receiver as usize][sender as usize])
@@ -311,7 +365,7 @@ impl Channel for Port {
             returned.into_iter().for_each(|(_, sender)| sink.sent(sender));
         }
         if self.chance(4) {
-            let losses = std::mem::take(&mut self.network.borrow_mut().losses[self.me as usize]);
+            let losses = self.network.borrow_mut().take_losses(self.me as usize);
             losses.into_iter().for_each(|peer| sink.lost(peer, "somebody has cut the cable"));
         }
         packets + direct::look(self, sink)

@@ -39,8 +39,8 @@ pub fn judge(world: &World) {
 
 /// Checks the order of what came though processes have lost each other: a receive has got a message only if each earlier one of
 /// that sender, which it matches as well, had an earlier receive. Which receive that was is not known of messages that were cut off: each of
-/// them needs one that failed, or that was taken back when its sender had claimed it and was lost.
-pub fn judge_order(world: &World) {
+/// them needs one that failed, or that was taken back when its sender had claimed it and was lost. Returns which messages were got.
+pub fn judge_order(world: &World) -> Vec<bool> {
     let mut owned = vec![false; world.messages.len()];
     let ended = |receive: &Receive| receive.status.is_some_and(|status| status.cancelled || status.aborted().is_some());
     for (number, receive) in world.receives.iter().enumerate() {
@@ -52,7 +52,9 @@ pub fn judge_order(world: &World) {
         owned[at] = true;
         let sent = &world.messages[at];
         let overtaken = |(other, message): &(usize, &Message)| {
-            let taken_back = message.cancelled || (message.aborted.is_some() && message.cancel_asked.is_some());
+            // Who has died, or has lost the receiver, does not know what became of its wish.
+            let unknown = message.aborted.is_some() || world.is_dead(message.from);
+            let taken_back = message.cancelled || (unknown && message.cancel_asked.is_some());
             let matches = message.from == sent.from && message.to == sent.to && receive.pattern.matches(&message.tuple);
             matches && !owned[*other] && !taken_back
         };
@@ -65,6 +67,7 @@ pub fn judge_order(world: &World) {
         let without = world.receives[..number].iter().filter(takes).count();
         assert!(overtaken.len() <= without, "{receive:?} got {sent:?}, which has overtaken {overtaken:?}");
     }
+    owned
 }
 
 /// The message that a receive has got, by its contents: the first one behind those that were got, since messages of one tuple are in

@@ -1,5 +1,7 @@
 //! Engines of a few processes in one thread, driven step by step, and a record of what happened.
 
+mod deaths;
+
 use crate::buffer::{Buffer, whole};
 use crate::direct;
 use crate::network::{Manners, Scissors, ports};
@@ -155,6 +157,10 @@ pub struct World {
     /// Memory of the sends, which stays until all is over.
     outgoing: Vec<Buffer>,
     step: usize,
+    /// Which processes have died.
+    dead: Vec<bool>,
+    /// By process, where the world survives them.
+    known: Vec<deaths::Knowledge>,
 }
 
 /// Bytes that may wait for their receives: some worlds are never full, some at the first message, some now and then.
@@ -224,6 +230,8 @@ impl World {
             claimed: (0..processes).map(|_| Vec::new()).collect(),
             outgoing: Vec::new(),
             step: 0,
+            dead: vec![false; processes as usize],
+            known: Vec::new(),
         }
     }
 
@@ -239,6 +247,9 @@ impl World {
 
     pub fn act(&mut self, action: &Action) {
         self.step += 1;
+        if self.is_of_the_dead(action) {
+            return;
+        }
         let process = |number: u32| number % self.processes;
         match *action {
             Action::Send { from, to, context, tag, len, gaps, mode } => {
@@ -410,7 +421,7 @@ impl World {
     /// Receives every message that is left, takes back every receive that is left, and waits for
     /// all that is under way.
     pub fn finish(&mut self, contexts: u32, longest: usize) {
-        for at in 0..self.processes {
+        for at in self.living() {
             while !self.claimed[at as usize].is_empty() {
                 self.step += 1;
                 self.fetch(at, longest, false);
@@ -418,13 +429,14 @@ impl World {
         }
         for _ in 0..ROUNDS {
             self.step += 1;
-            let moved = self.round() | self.sweep(contexts, longest);
+            let moved = self.round() | self.sweep(contexts, longest) | self.hear();
             self.look();
-            if !moved && (self.scissors.is_some() || self.is_settled()) {
+            if !moved && self.scissors.as_ref().map_or_else(|| self.is_settled(), |_| self.is_quiet()) {
                 break;
             }
         }
         self.step += 1;
+        self.judge_open();
         for number in 0..self.receives.len() {
             if let Some(Open { id: request, .. }) = self.receives[number].request {
                 self.receives[number].cancel_asked.get_or_insert(self.step);
@@ -439,7 +451,7 @@ impl World {
             }
             self.round();
         }
-        for engine in &self.engines {
+        for engine in self.living().into_iter().map(|at| &self.engines[at as usize]) {
             assert_eq!(engine.unexpected(), (0, 0), "a message that nobody received is still there");
             assert_eq!(engine.names(), [], "transfers that were ended are still there");
         }
@@ -447,7 +459,7 @@ impl World {
         assert!(open.is_empty(), "sends that never completed: {open:?}");
         let open: Vec<&Receive> = self.receives.iter().filter(|r| r.status.is_none()).collect();
         assert!(open.is_empty(), "receives that never completed: {open:?}");
-        assert_eq!(crate::direct::keys(), 0, "memory stays registered");
+        assert_eq!(crate::direct::keys(|at| !self.is_dead(at)), 0, "memory stays registered");
     }
 
     /// True when every send is complete, and every message that was not taken back was received.
@@ -463,8 +475,8 @@ impl World {
     fn round(&mut self) -> bool {
         let mut moved = false;
         for _ in 0..40 {
-            for engine in &self.engines {
-                moved |= engine.progress();
+            for at in self.living() {
+                moved |= self.engines[at as usize].progress();
             }
         }
         moved
@@ -473,8 +485,11 @@ impl World {
     /// Receives whatever waits; true when something did.
     fn sweep(&mut self, contexts: u32, longest: usize) -> bool {
         let before = self.receives.len();
-        for at in 0..self.processes {
+        for at in self.living() {
             for context in 0..contexts {
+                if self.knows_revoked(at, context) {
+                    self.drain(at, context);
+                }
                 let all = Pattern { context, source: ANY_SOURCE, tag: ANY_TAG };
                 while self.engines[at as usize].probe(all).is_some() {
                     self.receive(at, all, longest, false, None);
