@@ -119,6 +119,9 @@ pub fn join_offers(all: &mut Vec<u8>, other: &[u8]) {
 /// What orders agreements: context and tag of their messages, and their first process.
 pub type Key = (u32, i32, Identity);
 
+/// Hears of the id and the epoch of a communicator that is gone, and whether its members have met for that.
+type Gone = fn(u32, u32, bool);
+
 struct State {
     used: RefCell<Ids>,
     /// The latest epoch of a communicator of this process ([`ContextId::epoch`]).
@@ -132,7 +135,7 @@ struct State {
     /// Ids of communicators that there are or will be in a moment, with their epochs.
     alive: RefCell<BTreeSet<(u32, u32)>>,
     /// Told of each that is alive no longer.
-    gone: Cell<fn(u32, u32)>,
+    gone: Cell<Gone>,
 }
 
 // Ids 0 and 1 are in use from the start.
@@ -143,12 +146,12 @@ static STATE: Guarded<State> = Guarded::new(State {
     held: Cell::new(false),
     leaving: RefCell::new(Vec::new()),
     alive: RefCell::new(BTreeSet::new()),
-    gone: Cell::new(|_, _| ()),
+    gone: Cell::new(|_, _, _| ()),
 });
 
-/// From now on `told` hears of the id and the epoch of each communicator that is gone, within the call that drops the last of it. Those that
-/// were never handed out are told as well.
-pub fn on_gone(told: fn(u32, u32)) {
+/// From now on `told` hears of each communicator that is gone, within the call that drops the last of it. Those that were never handed out are
+/// told as well.
+pub fn on_gone(told: Gone) {
     STATE.get().gone.set(told);
 }
 
@@ -209,17 +212,18 @@ pub struct ContextId {
     epoch: u32,
     farewell: RefCell<Option<Farewell>>,
     kept: Cell<bool>,
+    met: Cell<bool>,
 }
 
 impl ContextId {
     /// The id of a predefined communicator.
     pub fn predefined(id: u32) -> ContextId {
-        ContextId { id, epoch: 0, farewell: RefCell::new(None), kept: Cell::new(false) }
+        ContextId { id, epoch: 0, farewell: RefCell::new(None), kept: Cell::new(false), met: Cell::new(false) }
     }
 
     fn new(id: u32, epoch: u32) -> ContextId {
         STATE.get().alive.borrow_mut().insert((id, epoch));
-        ContextId { id, epoch, farewell: RefCell::new(None), kept: Cell::new(false) }
+        ContextId { id, epoch, farewell: RefCell::new(None), kept: Cell::new(false), met: Cell::new(false) }
     }
 
     /// What must be over before another communicator gets the id.
@@ -247,6 +251,11 @@ impl ContextId {
         self.kept.set(true);
     }
 
+    /// All members of its communicator have met to end it.
+    pub fn meet(&self) {
+        self.met.set(true);
+    }
+
     /// Later than that of any communicator that a process of this one had before: tells the uses
     /// of an id apart.
     pub fn epoch(&self) -> u32 {
@@ -266,7 +275,7 @@ impl Drop for ContextId {
             Some(farewell) => state.leaving.borrow_mut().push((self.id, farewell)),
             None => state.used.borrow_mut().remove(self.id),
         }
-        (state.gone.get())(self.id, self.epoch);
+        (state.gone.get())(self.id, self.epoch, self.met.get());
     }
 }
 
@@ -448,7 +457,7 @@ mod tests {
             held: Cell::new(false),
             leaving: RefCell::default(),
             alive: RefCell::default(),
-            gone: Cell::new(|_, _| ()),
+            gone: Cell::new(|_, _, _| ()),
         };
         assert!(!state.try_hold((6, 0, first)));
         assert!(state.try_hold((4, 1, first)));

@@ -61,7 +61,12 @@ pub fn prepare(adi: &Adi) {
         farewell::made(comm);
         revoke::made(comm);
     });
-    on_gone(farewell::gone);
+    on_gone(|id, epoch, met| {
+        let name = Name { id, epoch };
+        let agreed = agreement::members_of(name);
+        let is_kept = agreed.is_some() || revoke::has(name);
+        farewell::gone(name, met, agreed, is_kept);
+    });
     if is_survived() {
         adi.survive();
         adi.on_idle(launcher::look);
@@ -84,7 +89,7 @@ fn attend() -> Background {
         // Answers to agreements are all that anybody may still need.
         return if moved { Background::Moved } else { Background::Idle };
     }
-    moved |= farewell::attend();
+    moved |= take_leave();
     let lost = adi().lost();
     let fresh = &lost[TOLD.get().replace(lost.len())..];
     if !fresh.is_empty() {
@@ -93,6 +98,27 @@ fn attend() -> Background {
         revoke::spread();
     }
     if moved { Background::Moved } else { Background::Idle }
+}
+
+/// Takes leave of the communicators that are gone since the last time, and forgets those that all have left. False when there are none.
+fn take_leave() -> bool {
+    let gone = farewell::take_gone();
+    for (name, members) in &gone {
+        revoke::left(*name);
+        match members {
+            Some(members) => agreement::take_leave(*name, members.clone()),
+            None => forget(*name),
+        }
+    }
+    let over = agreement::all_have_left();
+    over.iter().for_each(|name| forget(*name));
+    !gone.is_empty() || !over.is_empty()
+}
+
+fn forget(name: Name) {
+    agreement::forget(name);
+    revoke::forget(name);
+    farewell::forget(name);
 }
 
 /// MPI begins once more after its end.

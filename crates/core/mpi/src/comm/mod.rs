@@ -127,7 +127,7 @@ pub fn comm_disconnect(comm: Out<usize>) -> Result<()> {
     let circle = found.circle();
     let met = crate::task::run(async move { circle.meet().await });
     if met.is_ok() {
-        crate::fault::farewell::met(&found);
+        found.id.meet();
     }
     forget(found, comm);
     met

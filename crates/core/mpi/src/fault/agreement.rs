@@ -115,13 +115,13 @@ fn begin(key: Key, members: Rc<[Proc]>, acknowledged: &[Proc], value: Vec<u8>, j
 /// This process has freed a communicator. What it has of it is forgotten once all that live have.
 pub fn take_leave(comm: Name, members: Rc<[Proc]>) {
     begin(Key { comm, number: LEAVE, round: 0 }, members, &[], Vec::new(), Join::Nothing);
-    forget_if_left(comm);
 }
 
-fn forget_if_left(comm: Name) {
-    if decision(Key { comm, number: LEAVE, round: 0 }).is_some() {
-        farewell::forget(comm);
-    }
+/// The communicators of which all that live have taken leave. The caller forgets them.
+pub fn all_have_left() -> Vec<Name> {
+    let parts = STATE.get().parts.borrow();
+    let is_over = |key: &Key, part: &Part| key.number == LEAVE && part.machine.decision().is_some();
+    parts.iter().filter(|(key, part)| is_over(key, part)).map(|(key, _)| key.comm).collect()
 }
 
 /// Nobody needs anything of the communicator any more.
@@ -198,10 +198,6 @@ pub fn hear(from: Proc, key: Key, message: Message) {
         let out = part.machine.receive(rank, message);
         send(key, &part.members, out);
     }
-    drop(parts);
-    if key.number == LEAVE {
-        forget_if_left(key.comm);
-    }
 }
 
 /// How often processes that wait for a decision look which members have ended.
@@ -238,18 +234,15 @@ pub fn look() {
 
 /// A process is lost.
 pub fn died(proc: Proc) {
-    let mut leaving = Vec::new();
     for (key, part) in STATE.get().parts.borrow_mut().iter_mut() {
         if let Some(rank) = part.members.iter().position(|other| *other == proc) {
             let mut out = part.machine.died(rank);
             if key.number == LEAVE {
                 out.extend(part.machine.ask());
-                leaving.push(key.comm);
             }
             send(*key, &part.members, out);
         }
     }
-    leaving.into_iter().for_each(forget_if_left);
 }
 
 /// A notice cannot be right.

@@ -7,14 +7,14 @@
 
 use super::failed::members;
 use super::notice::Name;
-use super::{agreement, has_left, name, revoke};
+use super::{has_left, name};
 use crate::bridge::{self, Bridge};
 use crate::context;
 use crate::guarded::Guarded;
 use crate::lost::is_survived;
 use crate::objects::{Comm, objects};
 use crate::runtime::installed;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use tern_adi::Proc;
@@ -26,8 +26,6 @@ struct Known {
     /// What its processes of other jobs are reached over.
     #[allow(dead_code, reason = "held, not read")]
     bridges: Vec<Rc<Bridge>>,
-    /// All members have come to its end together.
-    met: Cell<bool>,
 }
 
 struct State {
@@ -48,7 +46,7 @@ static STATE: Guarded<State> = Guarded::new(State {
 /// A communicator has got its handle.
 pub fn made(comm: &Rc<Comm>) {
     let members = members(comm);
-    let known = Known { comm: Rc::downgrade(comm), bridges: bridge::under(&members), members, met: Cell::new(false) };
+    let known = Known { comm: Rc::downgrade(comm), bridges: bridge::under(&members), members };
     STATE.get().known.borrow_mut().insert(name(comm), known);
 }
 
@@ -75,51 +73,36 @@ pub fn is_over(name: Name) -> bool {
     context::is_gone(name.id, name.epoch) && members_left(name).is_none()
 }
 
-/// All members of `comm` have met to disconnect: nobody needs to take leave.
-pub fn met(comm: &Comm) {
-    STATE.get().known.borrow().get(&name(comm)).inspect(|known| known.met.set(true));
-}
-
-/// A communicator is gone. It may be the engine that gives up the last of it.
-pub fn gone(id: u32, epoch: u32) {
-    let (state, name) = (STATE.get(), Name { id, epoch });
-    let known = state.known.borrow_mut().remove(&name).or_else(|| {
-        let members = agreement::members_of(name)?;
-        Some(Known { comm: Weak::new(), bridges: bridge::under(&members), members, met: Cell::new(false) })
+/// A communicator is gone, to whose end its members have `met` or not. It may be the engine that gives up the last of it. `agreed`: its members, if
+/// they have agreed on something; `is_kept`: something is kept of it that is to be forgotten.
+pub fn gone(name: Name, met: bool, agreed: Option<Rc<[Proc]>>, is_kept: bool) {
+    let state = STATE.get();
+    let known = state.known.borrow_mut().remove(&name);
+    let known = known.or_else(|| {
+        let members = agreed?;
+        Some(Known { comm: Weak::new(), bridges: bridge::under(&members), members })
     });
-    let is_missed = |known: &Known| is_survived() && known.members.len() > 1 && !known.met.get() && !has_left();
-    let known = known.filter(is_missed);
-    if known.is_some() || agreement::members_of(name).is_some() || revoke::has(name) {
+    let known = known.filter(|known| is_survived() && known.members.len() > 1 && !met && !has_left());
+    if known.is_some() || is_kept {
         state.gone.borrow_mut().push((name, known));
         installed().inspect(|runtime| runtime.adi.wake_hooks());
     }
 }
 
-/// Takes leave of the communicators that are gone since the last time. False when there are none.
-pub fn attend() -> bool {
+/// The communicators that are gone since the last time, with the members to take leave of where that is to be done: it is under way from now on.
+pub fn take_gone() -> Vec<(Name, Option<Rc<[Proc]>>)> {
     let state = STATE.get();
     let gone = state.gone.take();
-    for (name, known) in &gone {
-        revoke::left(*name);
-        if known.is_none() {
-            forget(*name);
-        }
-    }
-    let is_any = !gone.is_empty();
-    for (name, known) in gone {
-        if let Some(known) = known {
-            let members = known.members.clone();
-            state.left.borrow_mut().insert(name, known);
-            agreement::take_leave(name, members);
-        }
-    }
-    is_any
+    let left = |(name, known): (Name, Option<Known>)| {
+        let members = known.as_ref().map(|known| known.members.clone());
+        known.map(|known| state.left.borrow_mut().insert(name, known));
+        (name, members)
+    };
+    gone.into_iter().map(left).collect()
 }
 
 /// Nobody living has the communicator any more, or nobody needs to be told.
 pub fn forget(name: Name) {
-    agreement::forget(name);
-    revoke::forget(name);
     let left = STATE.get().left.borrow_mut().remove(&name);
     drop(left);
     bridge::sweep();
