@@ -121,11 +121,6 @@ fn forget(name: Name) {
     farewell::forget(name);
 }
 
-/// MPI begins once more after its end.
-pub fn returns() {
-    LEFT.get().set(false);
-}
-
 /// Learns what the devices know by now.
 fn look() {
     adi().look();
