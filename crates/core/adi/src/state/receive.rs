@@ -39,7 +39,10 @@ impl State {
         let long = !self.is_short(&data) && from != UNKNOWN;
         let located = self.call.located.take();
         let request = self.receive_matched(data);
-        if let Some(place) = self.matching.find_unexpected(&pattern) {
+        // What waits in a context that has ended waits for its sender to ask it back.
+        if let Some(place) = self.matching.find_unexpected(&pattern)
+            && !self.loss.has_ended(pattern.context)
+        {
             let arrival = self.matching.take_unexpected(place);
             self.consume(arrival, request);
             return request;

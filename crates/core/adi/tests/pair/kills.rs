@@ -124,8 +124,12 @@ fn world(seed: u64) -> usize {
 
 /// Who has failed has failed for somebody who is dead, or for a context that is revoked; and the living have got each other's messages.
 fn judge(world: &World) {
-    for message in world.messages.iter().filter(|message| message.aborted.is_some()) {
-        assert!(message.aborted == Some(message.to) && world.is_dead(message.to), "{message:?}");
+    for message in &world.messages {
+        match message.aborted {
+            Some(REVOKED) => assert!(world.knows_revoked(message.from, message.tuple.context), "{message:?}"),
+            Some(lost) => assert!(lost == message.to && world.is_dead(lost), "{message:?}"),
+            None => {}
+        }
     }
     for receive in world.receives.iter().filter(|receive| !world.is_dead(receive.at)) {
         let (named, context) = (receive.pattern.source, receive.pattern.context);
@@ -138,7 +142,8 @@ fn judge(world: &World) {
     let owned = verdict::judge_order(world);
     for (message, owned) in world.messages.iter().zip(owned) {
         let lives = !world.is_dead(message.from) && !world.is_dead(message.to);
-        let revoked = world.knows_revoked(message.to, message.tuple.context);
+        // A sender that has been told so knows that it may not arrive.
+        let revoked = world.knows_revoked(message.to, message.tuple.context) || message.aborted == Some(REVOKED);
         assert!(owned || message.cancelled || !lives || revoked, "nobody has got {message:?}");
     }
 }

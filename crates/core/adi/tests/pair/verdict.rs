@@ -11,7 +11,7 @@
 //! between which each of them can have left, an order must exist that keeps all of them.
 
 use crate::world::{Message, Receive, World};
-use tern_adi::{Pattern, Status, Tuple};
+use tern_adi::{Pattern, REVOKED, Status, Tuple};
 
 /// A message's way out of matching: the steps between which it went.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,11 @@ pub fn judge_order(world: &World) -> Vec<bool> {
         let overtaken = |(other, message): &(usize, &Message)| {
             // Who has died, or has lost the receiver, does not know what became of its wish.
             let unknown = message.aborted.is_some() || world.is_dead(message.from);
-            let taken_back = message.cancelled || (unknown && message.cancel_asked.is_some());
+            // Sends of a context that has ended are asked back, and later ones that have left by then may still arrive.
+            // So do those whose requests were released, whatever has become of them.
+            let told = message.done.is_some() && message.aborted.is_none();
+            let ended = world.knows_revoked(message.from, message.tuple.context) && (unknown || !told);
+            let taken_back = message.cancelled || ended || (unknown && message.cancel_asked.is_some());
             let matches = message.from == sent.from && message.to == sent.to && receive.pattern.matches(&message.tuple);
             matches && !owned[*other] && !taken_back
         };

@@ -32,7 +32,7 @@ impl Random {
 
     /// A number from 0 to `limit` - 1; 0 where the limit is 0.
     pub fn below(&self, limit: u64) -> u64 {
-        (u128::from(self.next()) * u128::from(limit) >> 64) as u64
+        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 }
 

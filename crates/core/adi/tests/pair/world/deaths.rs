@@ -79,7 +79,7 @@ impl World {
         let revoked = &mut self.known[at as usize].revoked;
         if !self.dead[at as usize] && revoked.iter().all(|(other, _)| *other != context) {
             revoked.push((context, HashSet::from([at])));
-            self.engines[at as usize].end_receives(context);
+            self.engines[at as usize].end_context(context);
         }
     }
 
