@@ -11,7 +11,7 @@
 //! between which each of them can have left, an order must exist that keeps all of them.
 
 use crate::world::{Message, Receive, World};
-use tern_adi::{Pattern, REVOKED, Status, Tuple};
+use tern_adi::{Pattern, Status, Tuple};
 
 /// A message's way out of matching: the steps between which it went.
 #[derive(Clone, Copy, Debug)]
