@@ -29,11 +29,11 @@ use crate::guarded::Guarded;
 use crate::lost::is_survived;
 use crate::objects::comm::on_handed_out;
 use crate::objects::{Comm, objects};
-use crate::runtime::{adi, installed, runtime};
+use crate::runtime::{adi, installed};
 use notice::{Name, Notice};
 use std::cell::Cell;
 use std::rc::Rc;
-use tern_adi::{Adi, Background, Proc};
+use tern_adi::{Adi, Background};
 
 pub use failed::{comm_ack_failed, comm_failure_ack, comm_failure_get_acked, comm_get_failed};
 pub use revoke::{comm_is_revoked, comm_revoke};
@@ -124,15 +124,6 @@ fn forget(name: Name) {
 /// Learns what the devices know by now.
 fn look() {
     adi().look();
-}
-
-/// The processes of the world that this one has not lost, by rank.
-pub fn living_of_world() -> Vec<Proc> {
-    if is_survived() {
-        look();
-    }
-    let lost = adi().lost();
-    (0..runtime().world_size).filter(|proc| !lost.contains(proc)).collect()
 }
 
 /// Whether all others have come to MPI_Finalize, and may have ended.

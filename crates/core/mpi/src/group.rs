@@ -58,7 +58,7 @@ pub fn of_set(name: &str) -> Result<Rc<Group>> {
         return Ok(Group::new(vec![runtime().me]));
     }
     if name.eq_ignore_ascii_case(PSET_LIVING) {
-        return Ok(Group::new(crate::fault::living_of_world()));
+        return Ok(Group::new(crate::lost::living_of_world()));
     }
     err!(MPI_ERR_ARG, "there is no process set {name:?}; there are {}", psets().join(" and "))
 }

@@ -6,7 +6,7 @@ use crate::constants::{
 };
 use crate::error::Error;
 use crate::identity::{self, Identity};
-use crate::runtime::{adi, installed};
+use crate::runtime::{adi, installed, runtime};
 use tern_adi::{Damaged, Proc, REVOKED};
 
 // By this code the launcher tells a consequence from its cause.
@@ -80,4 +80,13 @@ pub(crate) fn who(peer: Proc) -> String {
 fn sentence(peer: Proc, why: &str) -> String {
     let who = who(peer);
     format!("{who} cannot be reached any more: {why}. What it should have sent or received is lost")
+}
+
+/// The processes of the world that this one has not lost, by rank, as the devices know by now.
+pub fn living_of_world() -> Vec<Proc> {
+    if is_survived() {
+        adi().look();
+    }
+    let lost = adi().lost();
+    (0..runtime().world_size).filter(|proc| !lost.contains(proc)).collect()
 }

@@ -33,8 +33,9 @@ pub const COMPLETE: c_int = 2;
 pub struct Image([u8; 0]);
 #[repr(C)]
 pub struct Process([u8; 0]);
-/// What this library keeps for a process.
-pub type ProcessInfo = crate::process::Known;
+/// What this library keeps for a process, as the debugger has it.
+#[repr(C)]
+pub struct ProcessInfo([u8; 0]);
 
 /// Calls that the debugger offers for all its objects (`mqs_basic_callbacks`).
 #[repr(C)]

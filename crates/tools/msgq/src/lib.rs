@@ -126,7 +126,7 @@ pub unsafe extern "C" fn mqs_setup_process(process: *mut Process, calls: *const 
         operations: Vec::new().into_iter(),
     };
     // SAFETY: the debugger's own function.
-    unsafe { (basic().put_process_info)(process, Box::into_raw(Box::new(known))) };
+    unsafe { (basic().put_process_info)(process, Box::into_raw(Box::new(known)).cast()) };
     OK
 }
 
@@ -136,14 +136,14 @@ pub unsafe extern "C" fn mqs_setup_process(process: *mut Process, calls: *const 
 pub unsafe extern "C" fn mqs_destroy_process_info(info: *mut ProcessInfo) {
     if !info.is_null() {
         // SAFETY: the caller's; the debugger gives it up.
-        drop(unsafe { Box::from_raw(info) });
+        drop(unsafe { Box::from_raw(info.cast::<Known>()) });
     }
 }
 
 /// What is known of a process.
 fn known<'a>(process: *mut Process) -> Result<&'a mut Known, c_int> {
     // SAFETY: the debugger has it from `mqs_setup_process`, and calls one function at a time.
-    unsafe { (basic().get_process_info)(process).as_mut() }.ok_or(NO_INFORMATION)
+    unsafe { (basic().get_process_info)(process).cast::<Known>().as_mut() }.ok_or(NO_INFORMATION)
 }
 
 /// The code of a result, for the debugger.

@@ -1,6 +1,6 @@
 //! Communicators as objects: their parts, their handles, and the agreements that their processes enter.
 
-use super::listed::{self, Listed};
+use super::listed::{Entry, Listed};
 use super::{Attributes, Channels, Group, Pool, Topology, objects};
 use crate::constants::*;
 use crate::context::{self, ContextId};
@@ -229,7 +229,7 @@ impl Comm {
 
 /// Makes the predefined communicators known under their handles.
 pub fn install(world: Rc<Comm>, own: Rc<Comm>) {
-    [&world, &own].into_iter().for_each(listed::list);
+    [&world, &own].into_iter().for_each(list);
     *objects().world.borrow_mut() = Some(world);
     *objects().own.borrow_mut() = Some(own);
 }
@@ -268,8 +268,14 @@ pub fn take_place(early: &Comm, made: Option<Comm>) {
     new.iter().for_each(tell_handed_out);
 }
 
+/// Shows a communicator to debuggers.
+fn list(comm: &Rc<Comm>) {
+    let contexts = [comm.context, comm.peers.context];
+    comm.listed.list(Entry { contexts, rank: comm.rank, procs: &comm.target().procs, name: comm.name.as_ptr() });
+}
+
 fn tell_handed_out(comm: &Rc<Comm>) {
-    listed::list(comm);
+    list(comm);
     HANDED_OUT.get().get().inspect(|told| told(comm));
 }
 

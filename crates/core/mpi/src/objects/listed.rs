@@ -1,11 +1,9 @@
 //! The list of communicators that a debugger goes along in a stopped process ([`crate::debugger`]).
 
-use super::Comm;
 use crate::guarded::Guarded;
 use std::cell::{Cell, OnceCell};
 use std::mem::offset_of;
 use std::ptr;
-use std::rc::Rc;
 use tern_adi::{Places, Proc};
 
 /// What there is to read of a communicator: it lies still, and names what else does.
@@ -37,24 +35,36 @@ fn record<'a>(at: *const Record) -> Option<&'a Record> {
     unsafe { at.as_ref() }
 }
 
-/// Puts a communicator into the list.
-pub fn list(comm: &Rc<Comm>) {
-    let target = comm.target();
-    let record_of = || {
-        Box::new(Record {
-            next: Cell::new(FIRST.get().get()),
-            previous: Cell::default(),
-            context: comm.context,
-            collective: comm.peers.context,
-            rank: comm.rank,
-            count: target.procs.len() as u32,
-            procs: target.procs.as_ptr(),
-            name: comm.name.as_ptr(),
-        })
-    };
-    let new: *const Record = &**comm.listed.0.get_or_init(record_of);
-    if let Some(next) = record(FIRST.get().replace(new)) {
-        next.previous.set(new);
+/// A communicator as the list has it.
+pub struct Entry<'a> {
+    pub contexts: [u32; 2],
+    pub rank: i32,
+    pub procs: &'a [Proc],
+    pub name: *const String,
+}
+
+impl Listed {
+    /// Puts a communicator into the list, which it leaves when it is dropped. What the entry names lives as long.
+    pub fn list(&self, entry: Entry) {
+        if self.0.get().is_some() {
+            return;
+        }
+        let [context, collective] = entry.contexts;
+        let new: *const Record = &**self.0.get_or_init(|| {
+            Box::new(Record {
+                next: Cell::new(FIRST.get().get()),
+                previous: Cell::default(),
+                context,
+                collective,
+                rank: entry.rank,
+                count: entry.procs.len() as u32,
+                procs: entry.procs.as_ptr(),
+                name: entry.name,
+            })
+        });
+        if let Some(next) = record(FIRST.get().replace(new)) {
+            next.previous.set(new);
+        }
     }
 }
 
