@@ -179,8 +179,8 @@ pub struct Place {
 
 impl Place {
     /// # Safety
-    /// `at` is valid for writes of the payload's length until [`Sink::placed`] is called, or [`Sink::lost`] for the sender. Nobody else
-    /// uses these bytes until then.
+    /// `at` is valid for writes of the payload's length until [`Sink::placed`] is called, or [`Sink::lost`] for the sender, or
+    /// [`Channel::forget`] of the sender. Nobody else uses these bytes until then.
     pub unsafe fn new(at: *mut u8, token: u32) -> Place {
         Place { at, token }
     }
@@ -379,8 +379,8 @@ pub trait Channel {
     /// packets out. A peer that cannot be reached is lost.
     fn reach(&self, _peer: u32) {}
 
-    /// The layers above have lost `peer`, which others than this device have told of: what waits for it is given up, nobody waits for it when this
-    /// process ends, and nothing is told of it to a sink.
+    /// The layers above have lost `peer`, which others than this device have told of: what waits for it is given up, no payload of it goes to its
+    /// place any more, nobody waits for it when this process ends, and nothing is told of it to a sink. A sink may call this.
     fn forget(&self, _peer: u32) {}
 
     /// How many processes that share this one's cores do not sleep, about.

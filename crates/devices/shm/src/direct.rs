@@ -111,8 +111,9 @@ impl PairFacts for Shm {
             }
             PeerState::Ready { key, sent } => self.becomes_ready_to_receive(peer, key, sent),
             PeerState::Alive => {
-                let is_here = !self.has_gone(peer) && !self.has_left(peer);
-                is_here && self.direct.access.is_there(peer, self.segment.process(peer))
+                // Nothing is known of those of other jobs.
+                let is_here = || !self.has_gone(peer) && !self.has_left(peer);
+                !self.is_home(peer) || is_here() && self.direct.access.is_there(peer, self.segment.process(peer))
             }
         }
     }

@@ -440,6 +440,19 @@ impl Channel for Tcp {
         }
     }
 
+    fn forget(&self, peer: u32) {
+        self.hear();
+        self.shared.state().lost.insert(peer);
+        let Some(connection) = self.connections.borrow_mut().remove(&peer) else { return };
+        // Nothing is written any more to where its payloads belonged: what is on the way there is read by nobody.
+        connection.ended.set(Some(Errno::CONNRESET));
+        connection.inlet.pieces.borrow_mut().close();
+        connection.outlet.give_up();
+        self.open.borrow_mut().retain(|open| open.peer != peer);
+        let _ = epoll::delete(&self.ready, connection.descriptor());
+        let _ = rustix::net::shutdown(connection.descriptor(), Shutdown::Both);
+    }
+
     fn awake(&self) -> u32 {
         // Nothing is known of the others.
         1

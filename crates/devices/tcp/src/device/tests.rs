@@ -5,7 +5,7 @@ use crate::Settings;
 use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::time::Duration;
-use tern_device::{Channel, Header, Payload, Sink};
+use tern_device::{Channel, Cut, Header, Payload, Place, Sink};
 
 /// What came of the last poll: packets, and peers that packets will not arrive at.
 #[derive(Default)]
@@ -103,4 +103,56 @@ fn who_ends_with_all_others_is_not_lost() {
     assert!(second.copy_and_send(0, &[8; 4], Payload::Bytes(&[])).is_none());
     second.poll(&mut heard);
     assert_eq!(heard.lost, [0]);
+}
+
+/// Has a place for a payload of bytes.
+struct Room {
+    bytes: Vec<u8>,
+    asked: usize,
+    placed: usize,
+}
+
+impl Sink for Room {
+    fn packet(&mut self, _from: u32, _header: &Header, _payload: &[u8]) {}
+    fn place(&mut self, _from: u32, _header: &Header, len: usize) -> Option<Place> {
+        assert!(len <= self.bytes.len());
+        self.asked += 1;
+        // SAFETY: the test keeps the bytes until the end, and looks at them when the sender is forgotten.
+        Some(unsafe { Place::new(self.bytes.as_mut_ptr(), 0) })
+    }
+    fn placed(&mut self, _token: u32, _len: usize) {
+        self.placed += 1;
+    }
+}
+
+#[test]
+fn nothing_is_written_for_a_peer_that_others_have_lost() {
+    const LONG: usize = 32 << 20;
+    let [first, second] = pair();
+    send(&first);
+    let mut heard = Heard::default();
+    while heard.packets == 0 || first.connection(1).is_none() {
+        first.poll(&mut Heard::default());
+        second.poll(&mut heard);
+    }
+    let payload = vec![9_u8; LONG];
+    let cut = Cut { first: [1; 4], rest: [1; 4], len: LONG };
+    // SAFETY: the payload lives to the end of the test.
+    assert!(unsafe { first.send_from(1, &cut, &payload, 3) }, "it is taken");
+    let mut room = Room { bytes: vec![0; LONG], asked: 0, placed: 0 };
+    // Until one of the packets is on its way to its place.
+    while room.asked == room.placed {
+        first.poll(&mut Heard::default());
+        second.poll(&mut room);
+    }
+    let placed = room.placed;
+    second.forget(0);
+    room.bytes.fill(0);
+    for _ in 0..200 {
+        first.poll(&mut Heard::default());
+        second.poll(&mut room);
+    }
+    assert!(room.bytes.iter().all(|&byte| byte == 0) && room.placed == placed);
+    assert!(second.copy_and_send(0, &[8; 4], Payload::Bytes(&[])).is_none(), "nobody sends to it");
+    assert!(second.connection(0).is_none());
 }
