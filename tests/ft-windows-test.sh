@@ -10,7 +10,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 make_place
 evidence=$place/said
 
-programs="ft_win ft_file ft_ends ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke"
+programs="ft_win ft_file ft_ends ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke ft_standin"
 export TERN_TEST_DIR="$place/programs" TMPDIR="$place"
 compiled
 
@@ -38,6 +38,6 @@ for nodes in 1 2; do
     survives ft_coll $nodes within
 done
 # tests/run.sh has run them on one node.
-for program in ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke; do survives $program 2; done
+for program in ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke ft_standin; do survives $program 2; done
 
 sums

@@ -82,18 +82,24 @@ static void revoked(MPI_Comm comm)
 int main(int argc, char **argv)
 {
     MPI_Errhandler handler, of_world;
-    MPI_Comm comm;
+    MPI_Comm comm, left, kept;
     begin_ft(&argc, &argv);
     MPI_Comm_create_errhandler(note, &handler);
     MPI_Comm_create_errhandler(note_world, &of_world);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, handler);
+    MPI_Comm_dup(comm, &left);
+    MPI_Comm_set_errhandler(left, handler);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == victim())
         die();
     await_loss();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, of_world);
     on(comm);
+    /* The communicator has its handler as long as the call tells of the loss, and is gone then. */
+    kept = left;
+    TOLD(kept, MPIX_ERR_PROC_FAILED, MPI_Comm_disconnect(&left));
+    CHECK(left == MPI_COMM_NULL, "the communicator is still there");
     MPI_Barrier(living);
     revoked(comm);
     CHECK(calls_of_world == 0, "%d", calls_of_world);

@@ -110,6 +110,11 @@ const IDS: usize = 5;
 
 /// All offers together: do all count, the latest epoch, the ids of all.
 pub fn join_offers(all: &mut Vec<u8>, other: &[u8]) {
+    // Where another call of the program's has come to the agreement, what it brought is no offer, and none counts.
+    if all.len() < IDS || other.len() < IDS {
+        *all = offer(false, 0, &[]);
+        return;
+    }
     // Big-endian numbers compare as their bytes do.
     let latest = std::cmp::max(&all[1..IDS], &other[1..IDS]).to_vec();
     join(all, other);
@@ -353,7 +358,8 @@ pub fn agree_early<'a>(mut offers: impl Iterator<Item = &'a [u8]>) -> Option<Con
 
 /// The id and its epoch that all offers together give, if all count.
 fn outcome_of(all: &[u8]) -> Option<(u32, u32)> {
-    let latest = u32::from_be_bytes(all[1..IDS].try_into().expect("four bytes"));
+    // What another call of the program's has brought is no offer.
+    let latest = u32::from_be_bytes(all.get(1..IDS)?.try_into().expect("four bytes"));
     let mut ids = Ids::default();
     ids.insert(WORLD);
     ids.insert(OWN);

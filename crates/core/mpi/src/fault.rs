@@ -26,7 +26,7 @@ pub mod shrink;
 
 use crate::context::on_gone;
 use crate::guarded::Guarded;
-use crate::lost::is_survived;
+use crate::lost::{self, is_survived};
 use crate::objects::comm::on_handed_out;
 use crate::objects::{Comm, objects};
 use crate::runtime::{adi, installed};
@@ -121,9 +121,10 @@ fn forget(name: Name) {
     farewell::forget(name);
 }
 
-/// Learns what the devices know by now.
+/// Learns what the devices and the launcher know by now.
 fn look() {
-    adi().look();
+    lost::look();
+    launcher::look();
 }
 
 /// Whether all others have come to MPI_Finalize, and may have ended.

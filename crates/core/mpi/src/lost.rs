@@ -82,10 +82,18 @@ fn sentence(peer: Proc, why: &str) -> String {
     format!("{who} cannot be reached any more: {why}. What it should have sent or received is lost")
 }
 
+/// Polls after which each device has looked for its peers: not every one that finds nothing does.
+const LOOKS: u32 = 20;
+
+/// Learns which processes the devices have lost by now.
+pub fn look() {
+    (0..LOOKS).for_each(|_| adi().look());
+}
+
 /// The processes of the world that this one has not lost, by rank, as the devices know by now.
 pub fn living_of_world() -> Vec<Proc> {
     if is_survived() {
-        adi().look();
+        look();
     }
     let lost = adi().lost();
     (0..runtime().world_size).filter(|proc| !lost.contains(proc)).collect()

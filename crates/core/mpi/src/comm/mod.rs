@@ -10,11 +10,13 @@ pub mod split;
 use crate::args::{Out, TextOut};
 use crate::attribute;
 use crate::constants::*;
+use crate::errhandler::raise_now;
 use crate::error::Result;
 use crate::info;
 use crate::memory_kinds;
 use crate::objects::{Comm, Info, objects};
 use crate::runtime::adi;
+use crate::scope::Scope;
 use std::rc::Rc;
 
 use crate::objects::comm::forget_parent;
@@ -125,7 +127,9 @@ pub fn comm_disconnect(comm: Out<usize>) -> Result<()> {
     adi().wait_until(&mut || !adi().is_under_way(&owner));
     drop(owner);
     let circle = found.circle();
-    let met = crate::task::run(async move { circle.meet().await });
+    // An error is told while the communicator is there, whose error handler is in charge.
+    let met = crate::task::run(async move { circle.meet().await })
+        .map_err(|error| raise_now(Scope::of(found.clone()), "MPI_Comm_disconnect", error));
     if met.is_ok() {
         found.id.meet();
     }

@@ -23,14 +23,24 @@ use tern_adi::Proc;
 ///
 /// Errors: MPI_ERR_PROC_FAILED, at all members, where one has failed whose failure not all have acknowledged; `flag` is set all the same.
 pub fn comm_agree(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
+    check_made(&comm)?;
     run(agree_on(comm, flag))
 }
 
 /// MPIX_Comm_iagree: as MPIX_Comm_agree, whose `flag` is set when the request is complete.
 pub fn comm_iagree(comm: Rc<Comm>, flag: Out<i32>, request: Out<usize>) -> Result<()> {
+    check_made(&comm)?;
     let task = task::start(agree_on(comm.clone(), flag));
     request.set(Request::of_task(Scope::of(comm), task).into_handle());
     Ok(())
+}
+
+/// Fails with MPI_ERR_COMM for what stands for a communicator that is being made in the background.
+fn check_made(comm: &Comm) -> Result<()> {
+    match comm.is_stand_in() {
+        true => err!(MPI_ERR_COMM, "{} is not made yet: its request has to be complete first", comm.label()),
+        false => Ok(()),
+    }
 }
 
 /// Bytes of a flag.
@@ -59,19 +69,31 @@ fn agree_on(comm: Rc<Comm>, flag: Out<i32>) -> impl Future<Output = Result<()>> 
 
 /// MPIX_Comm_shrink: a communicator of the living members, in their order.
 pub fn comm_shrink(comm: Rc<Comm>, newcomm: Out<usize>) -> Result<()> {
+    check_made(&comm)?;
     let early = context::offer_early().to_vec();
     give(newcomm, run(shrink(Call::new(&comm), comm, early)))
 }
 
-/// MPIX_Comm_ishrink: as MPIX_Comm_shrink. `newcomm` is set at once, and names a stand-in until the request is complete.
+/// MPIX_Comm_ishrink: as MPIX_Comm_shrink. `newcomm` is set at once, and names a stand-in until the request is complete. If that
+/// fails, `newcomm` names nothing.
+///
+/// Errors: MPI_ERR_PROC_FAILED, of the request, where all of the remote group have failed.
 pub fn comm_ishrink(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Result<()> {
+    check_made(&comm)?;
     let early = stand_in(&comm);
     newcomm.set(early.handle.get());
     let (call, parent) = (Call::new(&comm), comm.clone());
     let task = task::start(async move {
-        let made = shrink(call, parent, context::no_offer()).await?;
+        let made = shrink(call, parent, context::no_offer()).await;
+        let made = made.and_then(|made| {
+            made.ok_or_else(|| Error::new(MPI_ERR_PROC_FAILED, "all of the remote group have failed"))
+        });
+        let (made, code) = match made {
+            Ok(made) => (Some(made), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
         take_place(&early, made);
-        Ok(())
+        code
     });
     request.set(Request::of_task(Scope::of(comm), task).into_handle());
     Ok(())

@@ -10,12 +10,13 @@ use crate::args::Out;
 use crate::comm;
 use crate::constants::*;
 use crate::context::allocate;
-use crate::errhandler::default_errhandler;
+use crate::errhandler::{default_errhandler, raise_now};
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::info;
 use crate::info_map::InfoMap;
 use crate::objects::{Comm, Group, Info};
+use crate::scope::Scope;
 use crate::task;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -157,7 +158,9 @@ pub fn file_close(fh: Out<usize>) -> Result<()> {
     let file = lookup(fh.get())?;
     checked::compare(&file)?;
     let circle = file.comm.circle();
-    let closed = task::run(close(file.clone(), circle));
+    // An error is told while the file is there, whose error handler is in charge.
+    let closed = task::run(close(file.clone(), circle))
+        .map_err(|error| raise_now(Scope::of(file.clone()), "MPI_File_close", error));
     if file.engine.borrow().is_none() {
         file.shared.free();
         drop(file.buffers.take());
