@@ -132,6 +132,7 @@ impl Tcp {
         let Some(connection) = self.connection(peer) else { return self.call(peer, kind, header, payload) };
         if connection.inlet.farewell.get() && connection.ended.get().is_some() {
             self.lose(peer, "it has ended");
+            return None;
         }
         let scratch = &mut self.gathered.borrow_mut();
         match connection.send(kind, header, payload, self.abilities.packet, scratch) {
