@@ -11,7 +11,7 @@ seeds=${2:-6}
 . "$here/common.sh"
 make_place
 evidence=$place/said
-for program in survive kills respawn late meet session leave alone aborts handlers; do
+for program in survive kills respawn late meet session leave alone aborts handlers away; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$program" "$here/ft/$program.c"
 done
 
@@ -70,6 +70,9 @@ while [ "$seed" -lt "$seeds" ]; do
     # shellcheck disable=SC2086
     goes_on "seed $seed: $kills of $ranks ranks die $nodes $session" 1 "have survived" -n $ranks $nodes -- "$place/kills" $seed $kills $session
 done
+
+# A rank that takes nothing of what the launcher says of hundreds of losses holds nobody up.
+goes_on "300 processes are lost while a rank computes" 2 "rank [01] has ended" -n 2 -- "$place/away" "$place/flag"
 
 # A time limit is kept.
 code=0

@@ -20,7 +20,7 @@
 //! | 7 | launcher | ask: report what you wait for | | |
 //! | 8 | process | observed: it can be asked | | address of its [`crate::report::Activity`], hexadecimal |
 //! | 9 | process | stalled, or the answer to ask | | the [`crate::report::Report`] |
-//! | 22 | launcher | lost: a rank of this world or another one has ended without a word, and the job goes on | rank | job id, hexadecimal |
+//! | 22 | launcher | lost: ranks of this world or others have ended without a word, and the job goes on | how many | for each a space, its job id in hexadecimal, a colon, its rank |
 //!
 //! Requests, each of which has an answer:
 //!
@@ -47,8 +47,8 @@
 mod message;
 mod socket;
 
-pub use message::{MAX_MESSAGE, Message, PROC_ABORTED};
-pub use socket::{Attached, Received, ask_for_sender, receive, send, send_with};
+pub use message::{MAX_MESSAGE, MOST_LOST, Message, PROC_ABORTED};
+pub use socket::{Attached, Received, ask_for_sender, has_room, receive, send, send_at_once, send_with};
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -79,7 +79,7 @@ pub fn node_address(job_id: u64, node: u32) -> SocketAddrUnix {
 }
 
 /// A rank that is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lost {
     /// The random number of its world.
     pub job_id: u64,
@@ -169,9 +169,7 @@ impl Control {
                     return Ok((value, text, fds));
                 }
                 Received::Closed => return Err(Errno::CONNRESET),
-                Received::Message(Message::Lost { rank, job_id }, _) => {
-                    self.lost.borrow_mut().push(Lost { job_id, rank })
-                }
+                Received::Message(Message::Lost(lost), _) => self.lost.borrow_mut().extend(lost),
                 // Only where a time limit is set.
                 Received::Nothing => return Err(Errno::TIMEDOUT),
                 _ => {}
@@ -241,9 +239,9 @@ impl Control {
     pub fn lost(&self) -> Vec<Lost> {
         let mut lost = self.lost.take();
         while self.has_next(LOST)
-            && let Ok(Received::Message(Message::Lost { rank, job_id }, _)) = receive(&self.socket, false)
+            && let Ok(Received::Message(Message::Lost(more), _)) = receive(&self.socket, false)
         {
-            lost.push(Lost { job_id, rank });
+            lost.extend(more);
         }
         lost
     }

@@ -63,6 +63,11 @@ pub fn number(identity: &Identity) -> Option<Proc> {
     KNOWN.get().numbers.borrow().as_ref()?.get(identity).copied()
 }
 
+/// How many processes of other jobs have become known so far, whether they can be reached still or not.
+pub fn met() -> usize {
+    KNOWN.get().others.borrow().len()
+}
+
 /// Notes who the processes are that have the numbers from `first` on.
 pub fn learn(first: Proc, newcomers: impl Iterator<Item = Identity>) {
     let known = KNOWN.get();

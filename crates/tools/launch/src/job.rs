@@ -22,6 +22,7 @@ use tern_pmi::Nodes;
 use tern_pmi::control::{self, Attached, Message, Received};
 use tern_pmi::names::Name;
 
+use crate::history::History;
 use crate::losses::Losses;
 use crate::mpir::Teller;
 use crate::options::{TIMED_OUT, late};
@@ -79,6 +80,8 @@ struct Rank {
     owner: Option<libc::pid_t>,
     /// It has told the others where they find it.
     placed: bool,
+    /// Of how many lost ranks it has been told.
+    told: usize,
     /// Where it shows what it does, in the memory of its process, if it can be asked what it waits for.
     activity: Option<u64>,
 }
@@ -135,7 +138,7 @@ struct Job<'a> {
     /// What it returns where ranks are lost.
     losses: Losses,
     /// The ranks that are lost, here and elsewhere, while the job goes on.
-    lost_ranks: Vec<control::Lost>,
+    history: History,
     ending: Option<Ending>,
     deadline: Option<Instant>,
     /// When the job ends because a rank has failed after its MPI_Finalize, and which one.
@@ -208,7 +211,10 @@ impl Job<'_> {
                     Ready::Listener(world) => self.accept(world),
                     Ready::Name(at) => self.answer_name(at),
                     Ready::Joining(at) => self.join(at),
-                    Ready::Control(rank) => self.listen(rank),
+                    Ready::Control(rank) => {
+                        self.listen(rank);
+                        self.tell_lost_to(rank);
+                    }
                     Ready::Mpi(rank) => self.mpi_ended(rank),
                     Ready::Read(source) => self.output.read(&[source]),
                     Ready::Write(sink) => {
@@ -253,7 +259,8 @@ impl Job<'_> {
             }
             for (number, rank) in self.ranks.iter().enumerate() {
                 if let Some(control) = &rank.control {
-                    add(Ready::Control(number), control.as_fd(), PollFlags::IN);
+                    let out = if self.is_behind(rank) { PollFlags::OUT } else { PollFlags::empty() };
+                    add(Ready::Control(number), control.as_fd(), PollFlags::IN | out);
                 }
                 if let Some((_, Some(pidfd))) = &rank.mpi {
                     add(Ready::Mpi(number), pidfd.as_fd(), PollFlags::IN);
@@ -429,7 +436,7 @@ impl Job<'_> {
             | Message::Refused { .. }
             | Message::Join { .. }
             | Message::Answer { .. }
-            | Message::Lost { .. }
+            | Message::Lost(_)
             | Message::Ask => {}
         }
     }

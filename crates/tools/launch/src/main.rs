@@ -7,6 +7,7 @@ mod descendants;
 mod elf;
 mod guard;
 mod help;
+mod history;
 mod host_list;
 mod hosts;
 mod input;

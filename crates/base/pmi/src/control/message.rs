@@ -1,7 +1,12 @@
 //! The messages, and their bytes.
 
+use super::Lost;
+
 /// Longest message in bytes; longer texts are cut.
 pub const MAX_MESSAGE: usize = 4096;
+
+/// The most lost ranks that one message tells of: any so many fit [`MAX_MESSAGE`].
+pub const MOST_LOST: usize = 128;
 
 /// The code with which a rank aborts that has lost another one: MPI_ERR_PROC_ABORTED of the standard's ABI (MPI 5.0 section 9.4).
 pub const PROC_ABORTED: i32 = 58;
@@ -78,13 +83,8 @@ pub enum Message {
     },
     /// Asks a rank to report what it waits for.
     Ask,
-    /// A rank of this world or another one has ended without a word, and the job goes on.
-    Lost {
-        /// The rank.
-        rank: u32,
-        /// The random number of its world.
-        job_id: u64,
-    },
+    /// Ranks of this world or others have ended without a word, and the job goes on: at most [`MOST_LOST`].
+    Lost(Vec<Lost>),
     /// The rank can be asked, and shows what it does.
     Observed {
         /// Where, in its memory.
@@ -116,7 +116,7 @@ impl Message {
             Message::Lookup { service } => (20, 0, service.clone()),
             Message::Unpublish { service, port } => (19, 0, format!("{port}\n{service}")),
             Message::Address => (21, 0, String::new()),
-            Message::Lost { rank, job_id } => (LOST, *rank as i32, format!("{job_id:x}")),
+            Message::Lost(lost) => (LOST, lost.len() as i32, lost.iter().map(write_lost).collect()),
         };
         let mut bytes = Vec::with_capacity(8 + text.len());
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -157,10 +157,22 @@ impl Message {
             }
             20 => Message::Lookup { service: text.into_owned() },
             21 => Message::Address,
-            LOST => Message::Lost { rank: value as u32, job_id: u64::from_str_radix(&text, 16).ok()? },
+            LOST => {
+                let lost: Vec<Lost> = text.split_ascii_whitespace().map(read_lost).collect::<Option<_>>()?;
+                (lost.len() == value as usize).then_some(Message::Lost(lost))?
+            }
             _ => return None,
         })
     }
+}
+
+fn write_lost(lost: &Lost) -> String {
+    format!(" {:x}:{}", lost.job_id, lost.rank)
+}
+
+fn read_lost(text: &str) -> Option<Lost> {
+    let (job_id, rank) = text.split_once(':')?;
+    Some(Lost { job_id: u64::from_str_radix(job_id, 16).ok()?, rank: rank.parse().ok()? })
 }
 
 #[cfg(test)]
@@ -185,7 +197,8 @@ mod tests {
             Message::Abort { code: -5, text: "über".into() },
             Message::Ask,
             Message::Address,
-            Message::Lost { rank: 9, job_id: 1 << 63 },
+            Message::Lost(vec![Lost { job_id: 1 << 63, rank: 9 }, Lost { job_id: 3, rank: 0 }]),
+            Message::Lost(vec![Lost { job_id: u64::MAX, rank: u32::MAX }; MOST_LOST]),
             Message::Observed { address: u64::MAX },
             Message::Stalled { text: "in 5 MPI_Recv -".into() },
         ] {
@@ -212,13 +225,14 @@ mod tests {
 
         #[test]
         fn a_damaged_message_is_refused_or_survives(
-            which in 0..4usize, changes in prop::collection::vec(any::<Change>(), 1..4),
+            which in 0..5usize, changes in prop::collection::vec(any::<Change>(), 1..4),
         ) {
             let valid = [
                 Message::Abort { code: -1, text: "reason".into() },
                 Message::Observed { address: 1 << 40 },
                 Message::Stalled { text: "in 5 MPI_Recv -".into() },
                 Message::Ask,
+                Message::Lost(vec![Lost { job_id: 77, rank: 5 }; 3]),
             ];
             if let Some(message) = Message::decode(&damage(&valid[which].encode(), &changes)) {
                 prop_assert_eq!(Message::decode(&message.encode()), Some(message));

@@ -4,6 +4,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sockopt,
@@ -11,9 +12,30 @@ use rustix::net::{
 
 use super::{MAX_MESSAGE, Message};
 
-/// Sends a message. Never blocks for long: the other side's queue has room for many.
+/// Sends a message. Waits while the other side's queue is full, which holds hundreds: for messages that the other side is about to take,
+/// as the answer to its request. Others go by [`send_at_once`].
 pub fn send(socket: impl AsFd, message: &Message) -> rustix::io::Result<()> {
-    rustix::io::retry_on_intr(|| rustix::net::send(socket.as_fd(), &message.encode(), SendFlags::NOSIGNAL).map(|_| ()))
+    send_flagged(socket.as_fd(), message, SendFlags::NOSIGNAL)
+}
+
+/// Sends a message without waiting. Who looks at [`has_room`] before leaves room for answers.
+///
+/// Errors: EAGAIN, the other side has not taken what was sent before.
+pub fn send_at_once(socket: impl AsFd, message: &Message) -> rustix::io::Result<()> {
+    send_flagged(socket.as_fd(), message, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+}
+
+fn send_flagged(socket: BorrowedFd<'_>, message: &Message, flags: SendFlags) -> rustix::io::Result<()> {
+    let bytes = message.encode();
+    rustix::io::retry_on_intr(|| rustix::net::send(socket, &bytes, flags).map(|_| ()))
+}
+
+/// Whether the other side has taken most of what was sent. Linux calls a Unix socket writable while at most a quarter of its memory is in
+/// use. `poll` therefore wakes whoever waits for room, and who heeds this never fills the queue.
+pub fn has_room(socket: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&socket, PollFlags::OUT)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(rustix::event::poll(&mut fds, Some(&at_once)), Ok(1))
 }
 
 /// Sends a message with one or two descriptors attached.

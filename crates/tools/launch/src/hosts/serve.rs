@@ -10,6 +10,7 @@ mod root;
 mod stall;
 mod start;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -138,8 +139,8 @@ struct Server<'a> {
     code: Option<i32>,
     /// What it returns where ranks are lost.
     losses: Losses,
-    /// What agents were told of lost ranks.
-    told_lost: Vec<Down>,
+    /// The ranks that agents were told are lost, by world.
+    told_lost: BTreeMap<u64, BTreeSet<u32>>,
     /// When agents are killed that have been told to end.
     kill_at: Option<Instant>,
     deadline: Option<Instant>,
@@ -222,7 +223,7 @@ impl<'a> Server<'a> {
             agents,
             code: None,
             losses: Losses::default(),
-            told_lost: Vec::new(),
+            told_lost: BTreeMap::new(),
             kill_at: None,
             deadline: None,
             relays: Default::default(),

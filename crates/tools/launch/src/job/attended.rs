@@ -68,6 +68,7 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pi
         mpi: None,
         owner: None,
         placed: false,
+        told: 0,
         activity: None,
     });
     job.serve();

@@ -82,7 +82,9 @@ impl Job<'_> {
         rank.owner = rank.owner.or(pid);
         // Its welcome is taken. Without this end it is seen when the process closes its own.
         rank.theirs = None;
-        self.tell_lost_before(number);
+        // It learns who was lost before, also where it initialises MPI again.
+        rank.told = 0;
+        self.tell_lost_to(number);
         let rank = &mut self.ranks[number];
         if let Some(pid) = pid.filter(|pid| rank.alive && (rank.attended || rank.pid != *pid)) {
             let watch = watch(pid);

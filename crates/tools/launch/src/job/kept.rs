@@ -90,6 +90,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
         mpi: None,
         owner: None,
         placed: false,
+        told: 0,
         activity: None,
     }));
     Begin::answer(&leader, Ok(""));

@@ -1,14 +1,7 @@
 //! Ranks that are lost while the job goes on (`--with-ft`). The others hear of it by their devices, or from here where no device looks.
 
-use super::Job;
+use super::{Job, Rank};
 use crate::rank::State;
-use std::os::fd::OwnedFd;
-use tern_pmi::control::{self, Lost, Message};
-
-/// Tells a rank of lost ones. One that cannot be told is about to end.
-fn tell(control: &OwnedFd, lost: &[Lost]) {
-    lost.iter().for_each(|&Lost { job_id, rank }| _ = control::send(control, &Message::Lost { rank, job_id }));
-}
 
 impl Job<'_> {
     /// Whether the job can go on without a rank: between MPI_Init, which waits for the places of all where there are several nodes, and
@@ -68,17 +61,23 @@ impl Job<'_> {
 
     /// Notes and tells all ranks which ones of a world are lost: those of the same, and of worlds that know it or are about to meet it.
     pub(super) fn note_lost(&mut self, job_id: u64, lost: &[u32]) {
-        let fresh = lost.iter().map(|&rank| Lost { job_id, rank }).filter(|rank| !self.lost_ranks.contains(rank));
-        let fresh: Vec<Lost> = fresh.collect();
-        let living = self.ranks.iter().filter(|rank| rank.alive && rank.state != State::Lost);
-        living.filter_map(|rank| rank.control.as_ref()).for_each(|control| tell(control, &fresh));
-        self.lost_ranks.extend(fresh);
+        self.history.note(job_id, lost);
+        (0..self.ranks.len()).for_each(|rank| self.tell_lost_to(rank));
     }
 
-    /// A rank that has come to MPI_Init learns who was lost before.
-    pub(super) fn tell_lost_before(&self, rank: usize) {
-        if let Some(control) = &self.ranks[rank].control {
-            tell(control, &self.lost_ranks);
+    /// Whether a rank has yet to hear of lost ones.
+    pub(super) fn is_behind(&self, rank: &Rank) -> bool {
+        rank.alive && rank.state != State::Lost && self.history.goes_beyond(rank.told)
+    }
+
+    /// Tells a rank of the lost ones that it has not heard of, as far as its socket has room. The rest follows when the rank has taken these.
+    pub(super) fn tell_lost_to(&mut self, number: usize) {
+        if !self.is_behind(&self.ranks[number]) {
+            return;
+        }
+        let rank = &mut self.ranks[number];
+        if let Some(control) = &rank.control {
+            self.history.tell(control, &mut rank.told);
         }
     }
 

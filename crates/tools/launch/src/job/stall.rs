@@ -52,7 +52,7 @@ impl Job<'_> {
                 && let Some(socket) = &rank.control
             {
                 // Who does not hear it does not answer, which is told.
-                let _ = control::send(socket, &Message::Ask);
+                let _ = control::send_at_once(socket, &Message::Ask);
             }
         }
     }

@@ -68,7 +68,7 @@ impl<'a> Job<'a> {
             naming: Vec::new(),
             code: None,
             losses: Default::default(),
-            lost_ranks: Vec::new(),
+            history: Default::default(),
             ending: None,
             deadline: plan.timeout.map(|timeout| Instant::now() + timeout),
             linger: None,
@@ -163,6 +163,7 @@ impl<'a> Job<'a> {
             mpi: None,
             owner: None,
             placed: false,
+            told: 0,
             activity: None,
         });
         Ok(())

@@ -44,14 +44,14 @@ impl Server<'_> {
             Some(further) => further.job_id,
             None => self.job_id,
         };
-        let message = Down::Lost(job, ranks);
-        self.tell_all(&message);
-        self.told_lost.push(message);
+        self.told_lost.entry(job).or_default().extend(&ranks);
+        self.tell_all(&Down::Lost(job, ranks));
     }
 
     /// An agent that has come late learns who was lost before.
     pub(super) fn tell_lost_before(&self, number: usize) {
-        self.told_lost.iter().for_each(|message| self.tell_agent(number, message));
+        let told = self.told_lost.iter().map(|(job, ranks)| Down::Lost(*job, ranks.iter().copied().collect()));
+        told.for_each(|message| self.tell_agent(number, &message));
     }
 
     /// Whether the job can go on without the ranks of a host: those of the first world do not wait for each other in MPI_Init.
