@@ -11,7 +11,7 @@ seeds=${2:-6}
 . "$here/common.sh"
 make_place
 evidence=$place/said
-for program in survive kills respawn late meet session leave alone aborts handlers away; do
+for program in survive kills respawn late meet session leave again alone aborts handlers away; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$program" "$here/ft/$program.c"
 done
 
@@ -50,10 +50,16 @@ for way in "" "--nodes 2" "--nodes 2 -x TERN_NETWORK=tcp"; do
     # shellcheck disable=SC2086
     goes_on "sessions alone ($label)" 3 "has ended its session" -n 5 $way -- "$place/session"
     # shellcheck disable=SC2086
+    for who in one others "one agree" "others agree"; do
+        # shellcheck disable=SC2086 # Two words make two arguments.
+        goes_on "another session after that ($who, $label)" 3 "has had two sessions" -n 3 $way -- "$place/again" $who
+    done
+    # shellcheck disable=SC2086
     goes_on "all ranks but one die ($label)" 5 "one of 5 again" -n 5 $way -- "$place/alone" 2
 done
-goes_on "who leaves MPI is not waited for" 3 "has left" -n 4 -- "$place/leave"
-goes_on "nor who has freed the communicator" 3 "has left" -n 4 -- "$place/leave" freed
+goes_on "ranks leave MPI after an agreement with a loss" 3 "has left" -n 4 -- "$place/leave"
+goes_on "also where they have freed the communicator" 3 "has left" -n 4 -- "$place/leave" freed
+goes_on "whoever has left without an agreement is not lost" 3 "has had two sessions" -n 3 -- "$place/again" one without
 goes_on "a rank aborts MPI_COMM_SELF and ends alone" 3 "has survived" -n 4 -- "$place/aborts"
 goes_on "and on 2 nodes" 3 "has survived" -n 4 --nodes 2 -- "$place/aborts"
 code=0

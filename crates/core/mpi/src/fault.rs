@@ -27,8 +27,8 @@ pub mod shrink;
 use crate::context::on_gone;
 use crate::guarded::Guarded;
 use crate::lost::{self, is_survived};
+use crate::objects::Comm;
 use crate::objects::comm::on_handed_out;
-use crate::objects::{Comm, objects};
 use crate::runtime::{adi, installed};
 use notice::{Name, Notice};
 use std::cell::Cell;
@@ -134,7 +134,7 @@ pub fn has_left() -> bool {
 
 /// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.
 pub fn leave(world: &Rc<Comm>, is_last: bool) {
-    shrink::meet(std::slice::from_ref(world));
+    shrink::meet(world);
     LEFT.get().set(is_last);
     farewell::clear();
     if is_last {
@@ -142,11 +142,23 @@ pub fn leave(world: &Rc<Comm>, is_last: bool) {
     }
 }
 
-/// Ends the last session together with the living that share communicators with it, as MPI_Session_finalize may (MPI 5.0 section 11.3.1).
+/// Comes before the last session ends. Whoever has agreed on something may have the only answer that another member needs, and waits until all
+/// that live have freed the communicator, or end their last session with it. Nobody is waited for elsewhere (MPI 5.0 section 11.3.1).
 pub fn leave_sessions() {
-    let is_of_session = |comm: &&Rc<Comm>| comm.local.session.is_some() && !comm.is_stand_in();
-    let comms: Vec<Rc<Comm>> = objects().comms.borrow().iter().filter(is_of_session).cloned().collect();
-    shrink::meet(&comms);
+    adi().wait_until(&mut || adi().is_flushed());
+    take_leave();
+    let mut left = farewell::all_left();
+    for (name, members) in farewell::of_sessions() {
+        if agreement::has_agreed(name) {
+            agreement::take_leave(name, members);
+            left.push(name);
+        }
+    }
+    left.retain(|name| agreement::has_agreed(*name));
+    adi().wait_until(&mut || {
+        agreement::look();
+        !left.iter().any(|name| agreement::is_leaving(*name))
+    });
 }
 
 /// MPI is used again by a process that had left it.

@@ -14,7 +14,7 @@ use crate::objects::Comm;
 use crate::runtime::{adi, runtime};
 use crate::task::{stepped, until};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tern_adi::{Damaged, Proc};
@@ -33,8 +33,8 @@ struct State {
     /// The last decision of each communicator: what is before it is not needed any more.
     last: RefCell<BTreeMap<Name, Key>>,
     looked: Cell<Option<Instant>>,
-    /// Those whose end the last look has seen.
-    ended: RefCell<BTreeSet<Proc>>,
+    /// Those that the last look has found at their end, and how many looks in a row have.
+    ended: RefCell<BTreeMap<Proc, u32>>,
 }
 
 static STATE: Guarded<State> = Guarded::new(State {
@@ -42,7 +42,7 @@ static STATE: Guarded<State> = Guarded::new(State {
     early: RefCell::new(Vec::new()),
     last: RefCell::new(BTreeMap::new()),
     looked: Cell::new(None),
-    ended: RefCell::new(BTreeSet::new()),
+    ended: RefCell::new(BTreeMap::new()),
 });
 
 /// The number of the agreement by which members take leave of a communicator.
@@ -112,15 +112,34 @@ fn begin(key: Key, members: Rc<[Proc]>, acknowledged: &[Proc], value: Vec<u8>, j
     mine.into_iter().for_each(|(from, key, message)| hear(from, key, message));
 }
 
-/// This process has freed a communicator. What it has of it is forgotten once all that live have.
+/// This process has freed a communicator, or ends MPI with it. What it has of it is forgotten once all that live have left and it is freed here.
 pub fn take_leave(comm: Name, members: Rc<[Proc]>) {
-    begin(Key { comm, number: LEAVE, round: 0 }, members, &[], Vec::new(), Join::Nothing);
+    let key = leave_of(comm);
+    if !STATE.get().parts.borrow().contains_key(&key) {
+        begin(key, members, &[], Vec::new(), Join::Nothing);
+    }
 }
 
-/// The communicators of which all that live have taken leave. The caller forgets them.
+fn leave_of(comm: Name) -> Key {
+    Key { comm, number: LEAVE, round: 0 }
+}
+
+/// Whether the members of a communicator have agreed on something here, which others may still need.
+pub fn has_agreed(comm: Name) -> bool {
+    STATE.get().parts.borrow().keys().any(|key| key.comm == comm && key.number != LEAVE)
+}
+
+/// Whether this process has taken leave of a communicator, and some that live have not.
+pub fn is_leaving(comm: Name) -> bool {
+    STATE.get().parts.borrow().get(&leave_of(comm)).is_some_and(|part| part.machine.decision().is_none())
+}
+
+/// The communicators, freed by this process, of which all that live have taken leave. The caller forgets them.
 pub fn all_have_left() -> Vec<Name> {
     let parts = STATE.get().parts.borrow();
-    let is_over = |key: &Key, part: &Part| key.number == LEAVE && part.machine.decision().is_some();
+    let is_over = |key: &Key, part: &Part| {
+        key.number == LEAVE && part.machine.decision().is_some() && farewell::members_left(key.comm).is_some()
+    };
     parts.iter().filter(|(key, part)| is_over(key, part)).map(|(key, _)| key.comm).collect()
 }
 
@@ -203,9 +222,13 @@ pub fn hear(from: Proc, key: Key, message: Message) {
 /// How often processes that wait for a decision look which members have ended.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whoever has its decision may end MPI, and answers no more: to an agreement that still needs an answer it is as one that has died. Members
-/// of this world on this node are looked at here. Of others their connections tell when something is sent to them, and those of other worlds
-/// wait for this process in MPI_Finalize. Comes while nothing moves.
+/// As many looks in a row find a process at its end before agreements go on without it. What it has said before has been taken by then. Between
+/// two looks the devices look for losses: one that has died is known as lost, and only those that have left are still to be found here.
+const LOOKS: u32 = 3;
+
+/// Whoever has its decision may end MPI, and answers no more: an agreement that still needs an answer goes on as if it had died, but it is not
+/// lost, since it may come back with a session. Members of this world on this node are looked at here. Of others their connections tell when
+/// something is sent to them, and those of other worlds wait for this process in MPI_Finalize. Comes while nothing moves.
 pub fn look() {
     let (state, now) = (STATE.get(), Instant::now());
     if state.looked.get().is_some_and(|last| now - last < LOOK) {
@@ -214,18 +237,18 @@ pub fn look() {
     state.looked.set(Some(now));
     let Some(direct) = adi().mcm().direct() else { return };
     let is_other = |proc: Proc| proc != runtime().me && proc < runtime().world_size;
-    let mut ended = BTreeSet::new();
+    let before = state.ended.take();
+    let mut ended = BTreeMap::new();
     for (key, part) in state.parts.borrow_mut().iter_mut().filter(|(_, part)| part.machine.decision().is_none()) {
         let members = part.members.clone();
         for (rank, proc) in members.iter().copied().enumerate().filter(|&(_, proc)| is_other(proc)) {
             if direct.peer_is(proc, PeerState::Alive) {
                 continue;
             }
-            ended.insert(proc);
-            // What it has said before its end has been taken since the look before.
-            if state.ended.borrow().contains(&proc) {
-                let out = part.machine.died(rank);
-                send(*key, &members, out);
+            let looks = before.get(&proc).map_or(1, |looks| LOOKS.min(looks + 1));
+            ended.insert(proc, looks);
+            if looks == LOOKS {
+                go_on_without(*key, part, |machine| machine.left(rank));
             }
         }
     }
@@ -236,13 +259,18 @@ pub fn look() {
 pub fn died(proc: Proc) {
     for (key, part) in STATE.get().parts.borrow_mut().iter_mut() {
         if let Some(rank) = part.members.iter().position(|other| *other == proc) {
-            let mut out = part.machine.died(rank);
-            if key.number == LEAVE {
-                out.extend(part.machine.ask());
-            }
-            send(*key, &part.members, out);
+            go_on_without(*key, part, |machine| machine.died(rank));
         }
     }
+}
+
+/// Tells the others what follows from a member that answers no more.
+fn go_on_without(key: Key, part: &mut Part, told: impl FnOnce(&mut Agreement) -> Vec<(usize, Message)>) {
+    let mut out = told(&mut part.machine);
+    if key.number == LEAVE {
+        out.extend(part.machine.ask());
+    }
+    send(key, &part.members, out);
 }
 
 /// A notice cannot be right.

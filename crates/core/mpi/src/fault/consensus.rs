@@ -1,7 +1,8 @@
 //! Agreement of processes of which some may die: a state machine without input or output.
 //!
 //! The caller gives each [`Agreement`] what happens (a message, a death) and sends the messages that it answers with. The machine relies on
-//! three things: messages of a pair keep their order, every death is told to all living at last, and nobody is told dead who lives.
+//! three things: messages of a pair keep their order, every death is told to all living at last, and nobody is told dead who lives. Who lives and
+//! answers no more has [left](Agreement::left): the others go on without it as without a dead one, but no decision counts it among the failed.
 //!
 //! The way follows Herault et al., "Practical scalable consensus for pseudo-synchronous distributed systems" (SC 2015). Contributions go up
 //! a binary tree, the root decides, and the decision goes down, which takes two messages for each process but the root. A process whose
@@ -78,7 +79,10 @@ pub struct Agreement {
     join: Join,
     me: usize,
     size: usize,
+    /// Those that answer no more: they have died or left.
     dead: Ranks,
+    /// Those of them that are known to have died.
+    lost: Ranks,
     /// Value and acknowledged ranks, once the process has called.
     own: Option<(Vec<u8>, Ranks)>,
     ballot: usize,
@@ -99,6 +103,7 @@ impl Agreement {
             me,
             size,
             dead: Ranks::new(),
+            lost: Ranks::new(),
             own: None,
             ballot: 0,
             gathered: None,
@@ -124,6 +129,14 @@ impl Agreement {
 
     /// Rank `rank` has died.
     pub fn died(&mut self, rank: usize) -> Vec<(usize, Message)> {
+        if rank != self.me {
+            self.lost.insert(rank);
+        }
+        self.left(rank)
+    }
+
+    /// Rank `rank` answers no more, though it may live.
+    pub fn left(&mut self, rank: usize) -> Vec<(usize, Message)> {
         let before = self.children();
         if rank == self.me || !self.dead.insert(rank) {
             return Vec::new();
@@ -159,8 +172,8 @@ impl Agreement {
         if self.dead.contains(&from) {
             return Vec::new();
         }
-        // The root of a ballot has seen all lower ranks dead.
-        let mut out: Vec<_> = (0..ballot).flat_map(|rank| self.died(rank)).collect();
+        // The root of a ballot has seen all lower ranks dead, or seen them leave.
+        let mut out: Vec<_> = (0..ballot).flat_map(|rank| self.left(rank)).collect();
         if ballot < self.ballot {
             return out;
         }
@@ -194,7 +207,7 @@ impl Agreement {
     fn mine(&self) -> Contribution {
         let (value, acknowledged) = self.own.clone().expect("the process has called");
         let covered = Ranks::from([self.me]);
-        Contribution { value, failed: self.dead.clone(), acknowledged, covered, decided: self.decided.clone() }
+        Contribution { value, failed: self.lost.clone(), acknowledged, covered, decided: self.decided.clone() }
     }
 
     fn gather(&mut self, more: Contribution) {
@@ -223,7 +236,7 @@ impl Agreement {
         }
         let Some(parent) = self.parent(self.me) else {
             let mut failed = all.failed.clone();
-            failed.extend(self.dead.iter().copied());
+            failed.extend(self.lost.iter().copied());
             let unacknowledged = !failed.is_subset(&all.acknowledged);
             let new = Decision { value: all.value.clone(), failed, unacknowledged };
             let decision = all.decided.clone().map_or(new, |(_, decision)| decision);

@@ -61,6 +61,19 @@ pub fn find(wanted: Name) -> Option<Rc<Comm>> {
     world.iter().chain(own.iter()).find(|comm| name(comm) == wanted).cloned()
 }
 
+/// The communicators of sessions that are not gone, with their members: also those that are freed while something is under way on them.
+pub fn of_sessions() -> Vec<(Name, Rc<[Proc]>)> {
+    let known = STATE.get().known.borrow();
+    let is_of_session = |known: &Known| known.comm.upgrade().is_some_and(|comm| comm.local.session.is_some());
+    let found = known.iter().filter(|(_, known)| is_of_session(known));
+    found.map(|(name, known)| (*name, known.members.clone())).collect()
+}
+
+/// The communicators that this process has taken leave of, while others have not.
+pub fn all_left() -> Vec<Name> {
+    STATE.get().left.borrow().keys().copied().collect()
+}
+
 /// The members of a communicator that is gone here and not everywhere, as far as is known.
 pub fn members_left(name: Name) -> Option<Rc<[Proc]>> {
     let (gone, left) = (STATE.get().gone.borrow(), STATE.get().left.borrow());

@@ -121,14 +121,14 @@ async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
     Ok(Some(Comm::new(id, local, remote, inherited(&comm))))
 }
 
-/// Returns when all living members of these communicators have come. Nobody who comes has an agreement of them left that needs this process.
+/// Returns when all living members of `comm` have come. Nobody who comes has an agreement left that needs this process.
 /// What this process has to send goes before, while nobody can have left. A member comes when it has received what it wants.
-pub fn meet(comms: &[Rc<Comm>]) {
+pub fn meet(comm: &Rc<Comm>) {
     adi().wait_until(&mut || adi().is_flushed());
-    let tasks: Vec<_> = comms.iter().map(|comm| task::start(agreement::meet(comm))).collect();
+    let task = task::start(agreement::meet(comm));
     adi().wait_until(&mut || {
         agreement::look();
-        tasks.iter().all(|task| task.is_done())
+        task.is_done()
     });
 }
 

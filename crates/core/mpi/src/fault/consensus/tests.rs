@@ -199,6 +199,25 @@ fn seeds_of_larger_worlds() {
 }
 
 #[test]
+fn who_has_left_is_missed_and_has_not_failed() {
+    let mut world = World::new(4, 0, false);
+    for rank in 1..4 {
+        world.take(Step::Call(rank));
+    }
+    for rank in 1..4 {
+        let out = world.parts[rank].left(0);
+        out.into_iter().for_each(|(to, message)| world.ways.entry((rank, to)).or_default().push_back(message));
+    }
+    while let Some(&step) = world.steps().iter().find(|step| matches!(step, Step::Deliver(_, to) if *to != 0)) {
+        world.take(step);
+    }
+    for rank in 1..4 {
+        let decision = world.parts[rank].decision().expect("the others go on");
+        assert!(decision.failed.is_empty() && !decision.unacknowledged, "{decision:?}");
+    }
+}
+
+#[test]
 fn two_messages_for_each_process_without_a_death() {
     for size in [1, 2, 7, 16, 31] {
         let mut world = World::new(size, 0, false);
