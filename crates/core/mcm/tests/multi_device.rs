@@ -144,7 +144,6 @@ mod in_chaos {
         threads_at_both_ends,
         long_payloads_go_in_parts,
         a_peer_may_begin_late,
-        lines_show_what_their_owner_publishes,
         published_receives_are_filled,
         a_late_receiver_fetches,
         words_are_changed_in_one_step,
