@@ -1,5 +1,5 @@
-// Sessions of which the second one works, though ranks leave the first one differently: one rank frees the communicator and is away for a while, and
-// the others end their session with it; or the other way round. With "agree" they have agreed on something there. With "without" they agree once the
+// Sessions of which the second one works, though ranks leave the first one differently. One rank frees the communicator and is away for a while, and
+// the others end their session with it, or the other way round. With "agree" they have agreed on something there. With "without" they agree once the
 // first rank has left, which comes back when they have. Nobody is lost.
 // mpiexec --with-ft, again one|others [agree|without]; some ranks, for "one without" on one machine.
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// Sessions alone: ranks have the decision of an agreement and come to the end of MPI, while another one still needs an answer to it, for the rank
-// that was to pass it on is stopped and then killed. With an argument they have freed the communicator before.
+// Sessions alone: ranks have the decision of an agreement and come to the end of MPI, while another one still needs an answer to it. The
+// rank that was to pass it on is stopped and then killed. With an argument they have freed the communicator before.
 // mpiexec --with-ft, 4 ranks on one machine; rank 1 is lost.
 #include <mpi.h>
 #include <mpi-ext.h>

@@ -226,7 +226,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// two looks the devices look for losses: one that has died is known as lost, and only those that have left are still to be found here.
 const LOOKS: u32 = 3;
 
-/// Whoever has its decision may end MPI, and answers no more: an agreement that still needs an answer goes on as if it had died, but it is not
+/// Whoever has its decision may end MPI, and answers no more: an agreement that still needs an answer goes on as if it had died. It is not
 /// lost, since it may come back with a session. Members of this world on this node are looked at here. Of others their connections tell when
 /// something is sent to them, and those of other worlds wait for this process in MPI_Finalize. Comes while nothing moves.
 pub fn look() {
