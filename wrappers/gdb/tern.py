@@ -111,7 +111,8 @@ class Queues:
 def peer(local, everywhere):
     if local < 0:
         return "any rank"
-    return f"rank {local}" if local == everywhere else f"rank {local} (rank {everywhere} of MPI_COMM_WORLD)"
+    # A process of another job has no rank there.
+    return f"rank {local}" if everywhere in (local, -1) else f"rank {local} (rank {everywhere} of MPI_COMM_WORLD)"
 
 
 def receive(operation):

@@ -8,6 +8,7 @@ use std::ffi::{CStr, OsStr, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::Source;
 
@@ -97,11 +98,16 @@ fn site_below(prefix: &Path) -> PathBuf {
     if packaged { PathBuf::from("/etc/tern.conf") } else { prefix.join("etc/tern.conf") }
 }
 
-/// The file that this code was loaded from: the library, or the program.
-pub fn own_file() -> Option<PathBuf> {
+/// The file that this code was loaded from: the library, or the program. It is looked for once.
+pub fn own_file() -> Option<&'static Path> {
+    static FILE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FILE.get_or_init(find_own_file).as_deref()
+}
+
+fn find_own_file() -> Option<PathBuf> {
     let mut about = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the function writes to `about` alone; any address may be asked about.
-    let found = unsafe { libc::dladdr(own_file as *const c_void, about.as_mut_ptr()) };
+    let found = unsafe { libc::dladdr(find_own_file as *const c_void, about.as_mut_ptr()) };
     // SAFETY: all zeros are a value, with no name in it.
     let name = unsafe { about.assume_init() }.dli_fname;
     if found == 0 || name.is_null() {

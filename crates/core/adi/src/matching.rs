@@ -326,14 +326,16 @@ impl Matching {
         // It is open only while its call looks at the devices. What it asks for stays in its place meanwhile, and `Requests` says whether it waits.
         places.put_address("awaited", &self.expected);
         places.put_option::<Expected>("awaited");
-        let fields = [
-            ("context", offset_of!(Expected, pattern.context)),
-            ("source", offset_of!(Expected, pattern.source)),
-            ("tag", offset_of!(Expected, pattern.tag)),
-            ("id", offset_of!(Expected, id)),
-            ("sequence", offset_of!(Expected, sequence)),
-        ];
-        fields.iter().for_each(|(field, offset)| places.put(&format!("awaited.{field}"), *offset));
+        places.put_fields(
+            "awaited",
+            &[
+                ("context", offset_of!(Expected, pattern.context)),
+                ("source", offset_of!(Expected, pattern.source)),
+                ("tag", offset_of!(Expected, pattern.tag)),
+                ("id", offset_of!(Expected, id)),
+                ("sequence", offset_of!(Expected, sequence)),
+            ],
+        );
     }
 
     /// The unexpected message with `tuple` whose id satisfies `test` (to take back a send).

@@ -22,23 +22,30 @@ impl Places {
         self.put(name, std::ptr::from_ref(what).addr());
     }
 
-    /// A vector: where its first element's address is, and where its length is.
+    /// Fields of a structure, with their offsets.
+    pub fn put_fields(&mut self, name: &str, fields: &[(&str, usize)]) {
+        fields.iter().for_each(|(field, offset)| self.put(&format!("{name}.{field}"), *offset));
+    }
+
+    /// A vector: where it is, and how it lies.
     pub fn put_vec<T>(&mut self, name: &str, vec: &Vec<T>) {
-        let Some((first, length)) = words_of_vec::<T>() else { return };
-        self.put_address(name, vec);
-        self.put(&format!("{name}.first"), first);
-        self.put(&format!("{name}.length"), length);
+        if size_of::<T>() > 0 {
+            self.put_address(name, vec);
+            let example = Vec::<T>::with_capacity(ROOM);
+            self.put_words(name, &example, example.as_ptr().addr());
+        }
     }
 
     /// How strings lie.
     pub fn put_text(&mut self, name: &str) {
-        let text = String::with_capacity(ROOM);
-        // SAFETY: a string is a vector: an address, a capacity and a length.
-        let words: [usize; 3] = unsafe { words(&text) };
-        for (part, value) in [("first", text.as_ptr().addr()), ("length", 0)] {
-            if let Some(word) = words.iter().position(|&word| word == value) {
-                self.put(&format!("{name}.{part}"), word * WORD);
-            }
+        let example = String::with_capacity(ROOM);
+        self.put_words(name, &example, example.as_ptr().addr());
+    }
+
+    /// Where an empty vector or string has the address of its elements, which is `first`, and its length.
+    fn put_words<T: Words>(&mut self, name: &str, example: &T, first: usize) {
+        if let Some([first, length]) = places_of(example, [first, 0]) {
+            self.put_fields(name, &[("first", first), ("length", length)]);
         }
     }
 
@@ -46,8 +53,7 @@ impl Places {
     pub fn put_option<T>(&mut self, name: &str) {
         let none: Option<T> = None;
         let inside = none.as_slice().as_ptr().addr() - std::ptr::from_ref(&none).addr();
-        self.put(&format!("{name}.size"), size_of::<Option<T>>());
-        self.put(&format!("{name}.inside"), inside);
+        self.put_fields(name, &[("size", size_of::<Option<T>>()), ("inside", inside)]);
     }
 }
 
@@ -55,54 +61,48 @@ const WORD: usize = size_of::<usize>();
 /// A capacity that is told from addresses and lengths.
 const ROOM: usize = 5;
 
-/// The words of `value`, which has no bytes that are not set.
+/// Types whose values leave no byte unset.
 ///
 /// # Safety
-/// `T` is `N` words long, aligned as words are, and all its bytes are set.
-unsafe fn words<T, const N: usize>(value: &T) -> [usize; N] {
-    assert!(size_of::<T>() == N * WORD && align_of::<T>() == align_of::<usize>());
-    // SAFETY: the caller's.
-    unsafe { std::ptr::from_ref(value).cast::<[usize; N]>().read() }
+/// That is so, as long as they are three words long.
+unsafe trait Words {}
+// SAFETY: an address, a capacity and a length.
+unsafe impl<T> Words for Vec<T> {}
+// SAFETY: a vector of bytes.
+unsafe impl Words for String {}
+// SAFETY: dense bytes are two words, and the third says that it is those; elements of a layout are three.
+unsafe impl Words for Data {}
+
+/// The three words of a value, if it has so many.
+fn words<T: Words>(value: &T) -> Option<[usize; 3]> {
+    let fits = size_of::<T>() == 3 * WORD && align_of::<T>() == align_of::<usize>();
+    // SAFETY: the value is three words, of which all bytes are set.
+    fits.then(|| unsafe { std::ptr::from_ref(value).cast::<[usize; 3]>().read() })
 }
 
-/// Offsets of a vector's address and length. Its third word is the capacity.
-fn words_of_vec<T>() -> Option<(usize, usize)> {
-    if size_of::<T>() == 0 || size_of::<Vec<T>>() != 3 * WORD {
-        return None;
-    }
-    let vec = Vec::<T>::with_capacity(ROOM);
-    // SAFETY: a vector is an address, a capacity and a length.
-    let found: [usize; 3] = unsafe { words(&vec) };
-    let at = |value: usize| found.iter().position(|&word| word == value).map(|word| word * WORD);
-    Some((at(vec.as_ptr().addr())?, at(0)?))
+/// Offsets of the words with these values.
+fn places_of<T: Words, const N: usize>(value: &T, wanted: [usize; N]) -> Option<[usize; N]> {
+    let found = words(value)?;
+    let places = wanted.map(|wanted| found.iter().position(|&word| word == wanted).map(|word| word * WORD));
+    places.iter().all(Option::is_some).then(|| places.map(Option::unwrap_or_default))
 }
 
 /// Offsets in [`Data`] of dense bytes: their address, their length, and a word with its value by which they are told from elements of a layout.
-fn words_of_bytes() -> Option<[(&'static str, usize); 4]> {
+fn places_of_bytes() -> Option<[(&'static str, usize); 4]> {
     const BASE: usize = 0x5a5a_1000;
     const LENGTH: usize = 0x5a5a_2001;
-    if size_of::<Data>() != 3 * WORD {
-        return None;
-    }
     let data = Data::Bytes(std::ptr::without_provenance_mut(BASE), LENGTH);
-    // SAFETY: the variant has two words, and the third says that it is this variant.
-    let found: [usize; 3] = unsafe { words(&data) };
-    let at = |value: usize| found.iter().position(|&word| word == value);
-    let (base, length) = (at(BASE)?, at(LENGTH)?);
-    let kind = 3 - base - length;
+    let [base, length] = places_of(&data, [BASE, LENGTH])?;
+    let kind = 3 * WORD - base - length;
     let typed = Data::Typed { base: std::ptr::null_mut(), count: 1, ty: Type::basic(tern_layout::Basic::Byte) };
-    // SAFETY: the variant has three words.
-    let other: [usize; 3] = unsafe { words(&typed) };
-    let told = [("base", base * WORD), ("length", length * WORD), ("kind", kind * WORD), ("dense", found[kind])];
-    (other[kind] != found[kind]).then_some(told)
+    let [dense, other] = [words(&data)?[kind / WORD], words(&typed)?[kind / WORD]];
+    (dense != other).then_some([("base", base), ("length", length), ("kind", kind), ("dense", dense)])
 }
 
 /// What there is to know of [`Data`].
 pub(crate) fn put_data(places: &mut Places, offset: usize) {
     places.put("data", offset);
-    for (name, value) in words_of_bytes().into_iter().flatten() {
-        places.put(&format!("data.{name}"), value);
-    }
+    places.put_fields("data", &places_of_bytes().unwrap_or_default());
 }
 
 impl Adi {
@@ -123,15 +123,15 @@ mod tests {
 
     #[test]
     fn the_words_of_a_vector_are_where_it_has_them() {
-        let (first, length) = words_of_vec::<u32>().expect("a vector has three words");
+        let empty = Vec::<u32>::with_capacity(ROOM);
+        let [first, length] = places_of(&empty, [empty.as_ptr().addr(), 0]).expect("a vector has three words");
         let vec = vec![7_u32, 8, 9];
-        // SAFETY: a vector is an address, a capacity and a length.
-        let found: [usize; 3] = unsafe { words(&vec) };
+        let found = words(&vec).expect("a vector has three words");
         assert_eq!((found[first / WORD], found[length / WORD]), (vec.as_ptr().addr(), 3));
     }
 
     #[test]
     fn dense_bytes_are_told_from_elements() {
-        assert!(words_of_bytes().is_some(), "the layout of `Data` has changed");
+        assert!(places_of_bytes().is_some(), "the layout of `Data` has changed");
     }
 }

@@ -11,7 +11,7 @@ pub type Proc = u32;
 /// The process that a receive names as its source, when it names none.
 pub const UNKNOWN: Proc = u32::MAX;
 
-/// Stands for the process that is lost in the end of a receive whose context was [ended](crate::Adi::end_context).
+/// Stands for the process that is lost in the end of a transfer whose context was [ended](crate::Adi::end_context).
 pub const REVOKED: Proc = u32::MAX - 1;
 
 /// Wildcard for the source of a receive (the ABI's `MPI_ANY_SOURCE`).

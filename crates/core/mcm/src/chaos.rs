@@ -305,6 +305,11 @@ impl Channel for Chaos {
         self.multi.reach(peer);
     }
 
+    fn forget(&self, peer: u32) {
+        self.held.forget(peer);
+        self.multi.forget(peer);
+    }
+
     fn awake(&self) -> u32 {
         self.multi.awake()
     }
@@ -325,3 +330,6 @@ impl Channel for Chaos {
         self.multi.ring(peer);
     }
 }
+
+#[cfg(test)]
+mod tests;

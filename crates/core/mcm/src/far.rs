@@ -126,9 +126,8 @@ impl<S: Sink + ?Sized> Sink for Translated<'_, S> {
 
     fn lost(&mut self, peer: u32, why: &str) {
         let Some(at) = self.far.at(peer) else { return };
-        self.far.peers[at].due.set(None);
         // Who has left, or comes to its end as this process does, is missed by nobody.
-        if self.far.peers[at].stage.replace(Stage::Gone) != Stage::Gone {
+        if self.far.gone(at) != Stage::Gone {
             self.sink.lost(self.far.numbers.start + at as u32, why);
         }
     }
@@ -162,6 +161,18 @@ impl Far {
         if peer.stage.replace(stage) == Stage::Unknown && peer.place < self.me && peer.due.get().is_none() {
             peer.due.set(Some(Stage::Here));
         }
+    }
+
+    /// Nobody waits for a peer any more, nor has anything to tell it. How far it was.
+    fn gone(&self, at: usize) -> Stage {
+        self.peers[at].due.set(None);
+        self.peers[at].stage.replace(Stage::Gone)
+    }
+
+    /// See [`Channel::forget`].
+    pub fn forget(&self, number: u32) {
+        self.gone((number - self.numbers.start) as usize);
+        self.device.forget(self.place(number));
     }
 
     /// Whether each of the peers has been met, or is lost.

@@ -449,8 +449,11 @@ impl Channel for MultiDevice {
     }
 
     fn forget(&self, peer: u32) {
-        if let Via::Network = self.way(peer) {
-            self.network.forget(peer);
+        match self.way(peer) {
+            // It hears of that by [`Direct`].
+            Via::Shm(_) => {}
+            Via::Network => self.network.forget(peer),
+            Via::Far => drop(self.far.of(peer).map(|far| far.forget(peer))),
         }
     }
 

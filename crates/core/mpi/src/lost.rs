@@ -82,12 +82,12 @@ fn sentence(peer: Proc, why: &str) -> String {
     format!("{who} cannot be reached any more: {why}. What it should have sent or received is lost")
 }
 
-/// Polls after which each device has looked for its peers: not every one that finds nothing does.
-const LOOKS: u32 = 20;
+/// Polls after which each device has looked for its peers: shared memory does so at every sixteenth that finds nothing.
+const POLLS: u32 = 20;
 
 /// Learns which processes the devices have lost by now.
 pub fn look() {
-    (0..LOOKS).for_each(|_| adi().look());
+    (0..POLLS).for_each(|_| adi().look());
 }
 
 /// The processes of the world that this one has not lost, by rank, as the devices know by now.

@@ -379,8 +379,8 @@ pub trait Channel {
     /// packets out. A peer that cannot be reached is lost.
     fn reach(&self, _peer: u32) {}
 
-    /// The layers above have lost `peer`, which others than this device have told of: what waits for it is given up, no payload of it goes to its
-    /// place any more, nobody waits for it when this process ends, and nothing is told of it to a sink. A sink may call this.
+    /// The layers above have lost `peer`, which others than this device may have told of. What waits for it is given up, and no payload of it goes
+    /// to its place any more. Nobody waits for it when this process ends, and a sink is told nothing of it. A sink may call this.
     fn forget(&self, _peer: u32) {}
 
     /// How many processes that share this one's cores do not sleep, about.

@@ -194,15 +194,23 @@ impl Tcp {
         scratch
     }
 
-    /// Nothing more comes from this connection.
-    fn end(&self, connection: &Connection, why: Errno) {
+    /// Reads no more from this connection. False if that was so before.
+    fn stop_reading(&self, connection: &Connection) -> bool {
         let before = self.open.borrow().len();
         self.open.borrow_mut().retain(|open| open.peer != connection.peer);
         if self.open.borrow().len() == before {
-            return;
+            return false;
         }
         let _ = epoll::delete(&self.ready, connection.descriptor());
         connection.inlet.pieces.borrow_mut().close();
+        true
+    }
+
+    /// Nothing more comes from this connection.
+    fn end(&self, connection: &Connection, why: Errno) {
+        if !self.stop_reading(connection) {
+            return;
+        }
         if connection.inlet.farewell.get() && !connection.outlet.lends() {
             return;
         }
@@ -447,10 +455,8 @@ impl Channel for Tcp {
         let Some(connection) = self.connections.borrow_mut().remove(&peer) else { return };
         // Nothing is written any more to where its payloads belonged: what is on the way there is read by nobody.
         connection.ended.set(Some(Errno::CONNRESET));
-        connection.inlet.pieces.borrow_mut().close();
+        self.stop_reading(&connection);
         connection.outlet.give_up();
-        self.open.borrow_mut().retain(|open| open.peer != peer);
-        let _ = epoll::delete(&self.ready, connection.descriptor());
         let _ = rustix::net::shutdown(connection.descriptor(), Shutdown::Both);
     }
 

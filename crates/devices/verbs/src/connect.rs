@@ -233,6 +233,7 @@ impl Connections {
 
     /// Tells all connected peers that the end of this process will be no loss. Returns when that has left it, or after a second.
     pub fn say_farewell(&self) {
+        // SeqCst: pairs with the swap of the thread, and the load below with its store.
         self.shared.parting.store(true, Ordering::SeqCst);
         self.shared.wake();
         let end = Instant::now() + Duration::from_secs(1);

@@ -25,6 +25,7 @@ mod plan;
 mod planned;
 mod pmix;
 mod program;
+mod ranges;
 mod rank;
 mod refused;
 mod say;

@@ -1,12 +1,14 @@
 //! A window of its own for the terminal of each rank, or of some (`--xterm`).
 
+use crate::ranges::ranges;
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 
 /// Which ranks get a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// First and last ranks; none for all.
-    ranks: Option<Vec<(u32, u32)>>,
+    /// None for all.
+    ranks: Option<Vec<RangeInclusive<u32>>>,
     /// The window stays when its program has ended.
     stay: bool,
 }
@@ -18,11 +20,9 @@ impl Windows {
         if matches!(list, "all" | "-1") {
             return Some(Windows { ranks: None, stay });
         }
-        let range = |part: &str| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            Some((first.parse().ok()?, last.parse().ok()?)).filter(|(first, last)| first <= last)
-        };
-        Some(Windows { ranks: Some(list.split(',').map(range).collect::<Option<_>>()?), stay })
+        let ranks = ranges(list)?;
+        let is_empty = |range: &RangeInclusive<u32>| range.is_empty();
+        (!ranks.iter().any(is_empty)).then_some(Windows { ranks: Some(ranks), stay })
     }
 
     /// The words that stand before a program: a shell which knows its rank, and puts xterm before the program or not.
@@ -32,10 +32,11 @@ impl Windows {
         let text = match &self.ranks {
             None => xterm,
             Some(ranks) => {
-                let test = |(first, last): &(u32, u32)| {
-                    format!("[ \"$TERN_RANK\" -ge {first} ] && [ \"$TERN_RANK\" -le {last} ]")
+                let test = |range: &RangeInclusive<u32>| {
+                    let (first, last) = (range.start(), range.end());
+                    format!("{{ [ \"$TERN_RANK\" -ge {first} ] && [ \"$TERN_RANK\" -le {last} ]; }}")
                 };
-                let tests: Vec<_> = ranks.iter().map(|range| format!("{{ {}; }}", test(range))).collect();
+                let tests: Vec<_> = ranks.iter().map(test).collect();
                 format!("if {}; then {xterm}; fi; exec \"$@\"", tests.join(" || "))
             }
         };

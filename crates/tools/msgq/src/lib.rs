@@ -123,6 +123,7 @@ pub unsafe extern "C" fn mqs_setup_process(process: *mut Process, calls: *const 
         places: None,
         comms: Vec::new(),
         comm: 0,
+        class: PENDING_RECEIVES,
         operations: Vec::new().into_iter(),
     };
     // SAFETY: the debugger's own function.
@@ -220,7 +221,7 @@ pub unsafe extern "C" fn mqs_get_communicator(process: *mut Process, to: *mut Co
         let to = unsafe { &mut *to };
         to.unique_id = Address::from(comm.context);
         to.local_rank = Word::from(comm.rank);
-        to.size = comm.procs.len() as Word;
+        to.size = comm.ranks.len() as Word;
         put_text(&mut to.name, &comm.name);
         Ok(())
     };
@@ -234,9 +235,9 @@ pub unsafe extern "C" fn mqs_get_comm_group(process: *mut Process, ranks: *mut c
     let get = || {
         let known = known(process)?;
         let comm = known.comms.get(known.comm).ok_or(NO_COMMUNICATOR)?;
-        for (rank, &proc) in comm.procs.iter().enumerate() {
+        for (at, &rank) in comm.ranks.iter().enumerate() {
             // SAFETY: the caller's.
-            unsafe { *ranks.add(rank) = proc as c_int };
+            unsafe { *ranks.add(at) = rank };
         }
         Ok(())
     };
@@ -253,8 +254,8 @@ pub extern "C" fn mqs_setup_operation_iterator(process: *mut Process, class: c_i
             UNEXPECTED_MESSAGES => "unexpected",
             _ => return Err(NO_INFORMATION),
         };
-        let entries: Vec<_> = reader(known)?.entries(table, context)?.into_iter().map(|entry| (class, entry)).collect();
-        known.operations = entries.into_iter();
+        known.operations = reader(known)?.entries(table, context)?.into_iter();
+        known.class = class;
         Ok(())
     };
     code(begin())
@@ -266,25 +267,25 @@ pub extern "C" fn mqs_setup_operation_iterator(process: *mut Process, class: c_i
 pub unsafe extern "C" fn mqs_next_operation(process: *mut Process, to: *mut Operation) -> c_int {
     let step = || {
         let known = known(process)?;
-        let (class, entry) = known.operations.next().ok_or(END_OF_LIST)?;
+        let entry = known.operations.next().ok_or(END_OF_LIST)?;
         // SAFETY: the caller's; zeros are a value of all its fields.
         unsafe { to.write_bytes(0, 1) };
         // SAFETY: as above.
         let to = unsafe { &mut *to };
-        fill(known, class, &entry, to)
+        fill(known, &entry, to)
     };
     code(step())
 }
 
 /// Tells of one receive or message.
-fn fill(known: &Known, class: c_int, entry: &Entry, to: &mut Operation) -> Result<(), c_int> {
+fn fill(known: &Known, entry: &Entry, to: &mut Operation) -> Result<(), c_int> {
     let comm = known.comms.get(known.comm).ok_or(NO_COMMUNICATOR)?;
-    let global =
-        usize::try_from(entry.source).ok().and_then(|rank| comm.procs.get(rank)).map_or(-1, |&proc| Word::from(proc));
+    let rank = usize::try_from(entry.source).ok().and_then(|source| comm.ranks.get(source));
+    let global = rank.map_or(-1, |&rank| Word::from(rank));
     to.desired_local_rank = Word::from(entry.source).max(-1);
     to.desired_global_rank = global;
     to.desired_tag = Word::from(entry.tag);
-    if class == UNEXPECTED_MESSAGES {
+    if known.class == UNEXPECTED_MESSAGES {
         to.status = COMPLETE;
         to.system_buffer = 1;
         to.actual_local_rank = to.desired_local_rank;

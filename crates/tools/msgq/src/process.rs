@@ -56,8 +56,8 @@ pub struct Comm {
     pub context: u32,
     pub rank: i32,
     pub name: String,
-    /// Number of each process in the job.
-    pub procs: Vec<u32>,
+    /// The rank of each process in MPI_COMM_WORLD; -1 for those of other jobs.
+    pub ranks: Vec<i32>,
 }
 
 /// A receive, or a message that no receive has matched.
@@ -87,9 +87,10 @@ pub struct Known {
     pub debugged: Debugged,
     pub places: Option<Places>,
     pub comms: Vec<Comm>,
-    /// The communicator that is shown.
+    /// The communicator that is shown, and which of its queues.
     pub comm: usize,
-    pub operations: std::vec::IntoIter<(c_int, Entry)>,
+    pub class: c_int,
+    pub operations: std::vec::IntoIter<Entry>,
 }
 
 /// A process with what it says of itself.
@@ -140,20 +141,22 @@ impl<M: Memory> Reader<'_, M> {
     pub fn comms(&self) -> Result<Vec<Comm>, c_int> {
         let field = |name: &str| self.place(&format!("comm.{name}"));
         let length = field("name")?.max(field("procs")?).max(field("next")?) + 64;
+        let world = self.place("world")?;
+        let in_world = |proc: u32| if u64::from(proc) < world { proc as i32 } else { -1 };
         let mut comms = Vec::new();
         let mut at = self.word(self.place("comms")?)?;
         while at != 0 {
             let record = self.bytes(at, length)?;
             let count = u64::from(half(&record, field("count")?));
             let procs = self.bytes(word(&record, field("procs")?), 4 * count)?;
-            let procs: Vec<u32> = (0..count).map(|at| half(&procs, 4 * at)).collect();
+            let ranks: Vec<i32> = (0..count).map(|at| in_world(half(&procs, 4 * at))).collect();
             let rank = half(&record, field("rank")?) as i32;
             let context = half(&record, field("context")?);
             let name = self.text(word(&record, field("name")?))?;
             let name = if name.is_empty() { format!("communicator {}", context / 2) } else { name };
             let collective = half(&record, field("collective")?);
-            comms.push(Comm { context, rank, name: name.clone(), procs: procs.clone() });
-            comms.push(Comm { context: collective, rank, name: format!("{name} (collective)"), procs });
+            comms.push(Comm { context, rank, name: name.clone(), ranks: ranks.clone() });
+            comms.push(Comm { context: collective, rank, name: format!("{name} (collective)"), ranks });
             at = word(&record, field("next")?);
         }
         Ok(comms)
@@ -217,15 +220,16 @@ impl<M: Memory> Reader<'_, M> {
         })
     }
 
+    /// Where element `id` of a vector of options is.
+    fn element(&self, name: &str, id: u32) -> Result<u64, c_int> {
+        let first = self.word(self.place(name)? + self.place(&format!("{name}.first"))?)?;
+        let [size, inside] = [self.place(&format!("{name}.size"))?, self.place(&format!("{name}.inside"))?];
+        Ok(first + u64::from(id) * size + inside)
+    }
+
     /// Where receive `id` wants its message.
     pub fn buffer(&self, id: u32) -> Result<Buffer, c_int> {
-        let transfers = self.place("transfers")?;
-        let first = self.word(transfers + self.place("transfers.first")?)?;
-        let at = first
-            + u64::from(id) * self.place("transfers.size")?
-            + self.place("transfers.inside")?
-            + self.place("data")?;
-        let data = self.bytes(at, 24)?;
+        let data = self.bytes(self.element("transfers", id)? + self.place("data")?, 24)?;
         if word(&data, self.place("data.kind")?) != self.place("data.dense")? {
             return Ok(Buffer { address: 0, length: None });
         }
@@ -235,9 +239,7 @@ impl<M: Memory> Reader<'_, M> {
 
     /// How many bytes message `id` has.
     pub fn message_bytes(&self, id: u32) -> Result<u64, c_int> {
-        let first = self.word(self.place("arrivals")? + self.place("arrivals.first")?)?;
-        let at = first + u64::from(id) * self.place("arrivals.size")? + self.place("arrivals.inside")?;
-        self.word(at + self.place("arrival.bytes")?)
+        self.word(self.element("arrivals", id)? + self.place("arrival.bytes")?)
     }
 }
 

@@ -151,18 +151,20 @@ impl Table {
 
     /// How an entry lies.
     pub fn put_entry(places: &mut Places) {
-        let fields = [
-            ("size", size_of::<Entry>()),
-            ("context", offset_of!(Entry, key.context)),
-            ("source", offset_of!(Entry, key.source)),
-            ("tag", offset_of!(Entry, key.tag)),
-            ("id", offset_of!(Entry, id)),
-            ("sequence", offset_of!(Entry, sequence)),
-            ("next", offset_of!(Entry, next)),
-            ("chain", offset_of!(Entry, chain)),
-            ("published", offset_of!(Entry, published)),
-        ];
-        fields.iter().for_each(|(field, offset)| places.put(&format!("entry.{field}"), *offset));
+        places.put_fields(
+            "entry",
+            &[
+                ("size", size_of::<Entry>()),
+                ("context", offset_of!(Entry, key.context)),
+                ("source", offset_of!(Entry, key.source)),
+                ("tag", offset_of!(Entry, key.tag)),
+                ("id", offset_of!(Entry, id)),
+                ("sequence", offset_of!(Entry, sequence)),
+                ("next", offset_of!(Entry, next)),
+                ("chain", offset_of!(Entry, chain)),
+                ("published", offset_of!(Entry, published)),
+            ],
+        );
     }
 
     /// The oldest entry of `key`.

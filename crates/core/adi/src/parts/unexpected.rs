@@ -124,7 +124,6 @@ impl Unexpected {
     pub fn put_places(&self, places: &mut Places) {
         self.arrivals.put_places("arrivals", places);
         places.put("arrival.bytes", std::mem::offset_of!(Arrival, size));
-        places.put("arrival.from", std::mem::offset_of!(Arrival, from));
     }
 
     /// See [`crate::Adi::cap_unexpected`] and [`crate::Adi::cap_unexpected_by`].

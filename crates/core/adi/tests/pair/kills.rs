@@ -1,7 +1,7 @@
 //! Deaths by seed: worlds of two to eight processes, of which some die in the midst of messages, notices and revocations. What nobody can do any
 //! more will never come; by then each operation of the living is over, or says what it misses.
 
-use crate::network::Manners;
+use crate::network::{self, Manners};
 use crate::world::{Action, Wanted, World};
 use crate::{CONTEXTS, TINY, verdict};
 use tern_adi::{REVOKED, SendMode};
@@ -9,15 +9,12 @@ use tern_adi::{REVOKED, SendMode};
 /// Worlds, where TERN_TEST_KILLS names no number, and where they begin.
 const SEEDS: u64 = 10_000;
 
-/// Numbers that follow from a seed (xorshift).
-struct Random(u64);
+/// What happens in a world.
+struct Random(network::Random);
 
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 16) % limit as u64) as usize
+        self.0.below(limit as u64) as usize
     }
 
     fn number(&mut self, limit: u32) -> u32 {
@@ -99,10 +96,10 @@ fn happen(world: &mut World, random: &mut Random, processes: u32) {
 /// One world; returns how many have died.
 fn world(seed: u64) -> usize {
     let _named = Named(seed);
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut random = Random(network::Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1));
     (0..8).for_each(|_| _ = random.below(2));
     let processes = 2 + random.number(7);
-    let manners = Manners { seed: random.0, packet: 1 + random.below(63), queue: 1 + random.below(4) };
+    let manners = Manners { seed: random.0.0, packet: 1 + random.below(63), queue: 1 + random.below(4) };
     let limit = if random.is_one_in(4) { 0 } else { TINY };
     let mut world = World::that_survives(processes, manners, limit);
     let steps = 20 + random.below(25 * processes as usize);

@@ -18,11 +18,11 @@ pub struct Manners {
     pub queue: usize,
 }
 
-/// A xorshift generator.
-struct Random(u64);
+/// Numbers that follow from a seed (xorshift).
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -141,9 +141,6 @@ impl SingleCopy for Chaos {
     }
 
     fn hears_of(&self, event: Event) {
-        if let Event::Lost(peer) = event {
-            self.held.forget(peer);
-        }
         self.multi.hears_of(event);
     }
 }

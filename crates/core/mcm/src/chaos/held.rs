@@ -73,8 +73,8 @@ impl Held {
     /// Whether it waits to be told that the receive in that slot is filled. The device has given the slot up.
     pub fn has_filled(&self, peer: u32, slot: u32) -> bool {
         let Some(&receiver) = self.published.borrow().get(&(peer, slot)) else { return false };
-        let is_it = |completion: &(u32, Completion)| matches!(completion, (of, Completion::Delivered { receiver: one, .. }) if (*of, *one) == (peer, receiver));
-        self.completions.borrow().iter().any(is_it)
+        let fills = |completion: &Completion| matches!(completion, Completion::Delivered { receiver: one, .. } if *one == receiver);
+        self.completions.borrow().iter().any(|(of, completion)| *of == peer && fills(completion))
     }
 
     /// A packet waits, behind those of its sender that do.

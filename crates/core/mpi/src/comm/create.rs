@@ -76,15 +76,7 @@ fn dup_nonblocking(comm: Rc<Comm>, info: InfoMap, newcomm: Out<usize>, request: 
     let early = stand_in(&comm);
     let handle = early.handle.get();
     let parent = comm.clone();
-    let task = task::start(async move {
-        let made = duplicate(parent, circle, copies, info, None).await;
-        let (new, outcome) = match made {
-            Ok(new) => (new, Ok(())),
-            Err(error) => (None, Err(error)),
-        };
-        take_place(&early, new);
-        outcome
-    });
+    let task = task::start(async move { take_place(&early, duplicate(parent, circle, copies, info, None).await) });
     if let Some(error) = failed {
         newcomm.set(MPI_COMM_NULL);
         return Err(error);

@@ -14,7 +14,7 @@ use crate::objects::Comm;
 use crate::runtime::{adi, runtime};
 use crate::task::{stepped, until};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tern_adi::{Damaged, Proc};
@@ -236,23 +236,26 @@ pub fn look() {
     }
     state.looked.set(Some(now));
     let Some(direct) = adi().mcm().direct() else { return };
-    let is_other = |proc: Proc| proc != runtime().me && proc < runtime().world_size;
+    let mut parts = state.parts.borrow_mut();
+    let waiting = || parts.values().filter(|part| part.machine.decision().is_none());
+    let others: BTreeSet<Proc> = waiting().flat_map(|part| part.members.iter().copied()).filter(is_other).collect();
     let before = state.ended.take();
-    let mut ended = BTreeMap::new();
-    for (key, part) in state.parts.borrow_mut().iter_mut().filter(|(_, part)| part.machine.decision().is_none()) {
-        let members = part.members.clone();
-        for (rank, proc) in members.iter().copied().enumerate().filter(|&(_, proc)| is_other(proc)) {
-            if direct.peer_is(proc, PeerState::Alive) {
-                continue;
-            }
-            let looks = before.get(&proc).map_or(1, |looks| LOOKS.min(looks + 1));
-            ended.insert(proc, looks);
-            if looks == LOOKS {
+    let count = |proc: Proc| (proc, before.get(&proc).map_or(1, |looks| LOOKS.min(looks + 1)));
+    let ended: BTreeMap<Proc, u32> =
+        others.into_iter().filter(|&proc| !direct.peer_is(proc, PeerState::Alive)).map(count).collect();
+    for (key, part) in parts.iter_mut().filter(|(_, part)| part.machine.decision().is_none()) {
+        for (rank, proc) in part.members.clone().iter().enumerate() {
+            if ended.get(proc) == Some(&LOOKS) {
                 go_on_without(*key, part, |machine| machine.left(rank));
             }
         }
     }
     state.ended.replace(ended);
+}
+
+/// Another process of this world.
+fn is_other(proc: &Proc) -> bool {
+    *proc != runtime().me && *proc < runtime().world_size
 }
 
 /// A process is lost.

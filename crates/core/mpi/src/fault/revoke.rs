@@ -10,7 +10,6 @@ use super::failed::members;
 use super::farewell;
 use super::notice::{Name, Notice};
 use crate::args::Out;
-use crate::constants::MPI_COMM_WORLD;
 use crate::context;
 use crate::error::Result;
 use crate::guarded::Guarded;
@@ -43,7 +42,7 @@ static STATE: Guarded<State> =
 
 /// MPI_Comm_revoke: all members learn that `comm` carries no more messages. Not collective; returns without waiting for anybody.
 pub fn comm_revoke(comm: Rc<Comm>) -> Result<()> {
-    if comm.id.number() == context::WORLD && comm.handle.get() != MPI_COMM_WORLD {
+    if comm.is_stand_in() {
         // It stands for one that is being made, and is revoked when that is there.
         comm.fault.revoked.set(true);
         return Ok(());

@@ -84,16 +84,9 @@ pub fn comm_ishrink(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) ->
     newcomm.set(early.handle.get());
     let (call, parent) = (Call::new(&comm), comm.clone());
     let task = task::start(async move {
+        let none = || Error::new(MPI_ERR_PROC_FAILED, "all of the remote group have failed");
         let made = shrink(call, parent, context::no_offer()).await;
-        let made = made.and_then(|made| {
-            made.ok_or_else(|| Error::new(MPI_ERR_PROC_FAILED, "all of the remote group have failed"))
-        });
-        let (made, code) = match made {
-            Ok(made) => (Some(made), Ok(())),
-            Err(error) => (None, Err(error)),
-        };
-        take_place(&early, made);
-        code
+        take_place(&early, made.and_then(|made| made.ok_or_else(none).map(Some)))
     });
     request.set(Request::of_task(Scope::of(comm), task).into_handle());
     Ok(())

@@ -3,11 +3,22 @@
 use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::exchange::Circle;
+use crate::lost::is_survived;
 use crate::task::run;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, socket_with};
 use std::os::fd::{AsFd, OwnedFd};
 use tern_pmi::parcel::{self, Reader, Writer};
+
+/// Comes before the root begins something that others would wait for without end. Where the job goes on when it loses processes, a lost one
+/// of the circle fails it.
+pub fn find_all(circle: &Circle) -> Result<()> {
+    if is_survived() {
+        let circle = circle.clone();
+        run(async move { circle.meet().await })?;
+    }
+    Ok(())
+}
 
 /// What the process with index `root` has, or the error that it has met, at all processes of the circle.
 pub fn tell(circle: &Circle, root: usize, value: Option<Result<Vec<u8>>>) -> Result<Vec<u8>> {

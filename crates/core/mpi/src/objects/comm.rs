@@ -261,11 +261,16 @@ pub fn stand_in(parent: &Comm) -> Rc<Comm> {
     early
 }
 
-/// What was made takes the place of what stood for it; with nothing made the handle is free again.
-pub fn take_place(early: &Comm, made: Option<Comm>) {
+/// What was made takes the place of what stood for it; with nothing made, or an error, the handle is free again.
+pub fn take_place(early: &Comm, made: Result<Option<Comm>>) -> Result<()> {
+    let (made, outcome) = match made {
+        Ok(made) => (made, Ok(())),
+        Err(error) => (None, Err(error)),
+    };
     let new = made.map(|made| Rc::new(made.after(early)));
     objects().comms.borrow_mut().fill(early.handle.get(), new.clone());
     new.iter().for_each(tell_handed_out);
+    outcome
 }
 
 /// Shows a communicator to debuggers.

@@ -85,15 +85,17 @@ impl Drop for Listed {
 /// Where the list is, and how its records lie.
 pub fn put_places(places: &mut Places) {
     places.put_address("comms", FIRST.get());
-    let fields = [
-        ("next", offset_of!(Record, next)),
-        ("context", offset_of!(Record, context)),
-        ("collective", offset_of!(Record, collective)),
-        ("rank", offset_of!(Record, rank)),
-        ("count", offset_of!(Record, count)),
-        ("procs", offset_of!(Record, procs)),
-        ("name", offset_of!(Record, name)),
-    ];
-    fields.iter().for_each(|(field, offset)| places.put(&format!("comm.{field}"), *offset));
+    places.put_fields(
+        "comm",
+        &[
+            ("next", offset_of!(Record, next)),
+            ("context", offset_of!(Record, context)),
+            ("collective", offset_of!(Record, collective)),
+            ("rank", offset_of!(Record, rank)),
+            ("count", offset_of!(Record, count)),
+            ("procs", offset_of!(Record, procs)),
+            ("name", offset_of!(Record, name)),
+        ],
+    );
     places.put_text("text");
 }

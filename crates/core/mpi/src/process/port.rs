@@ -9,10 +9,10 @@ use crate::constants::*;
 use crate::error::{Error, Result};
 use crate::guarded::Guarded;
 use crate::info;
-use crate::lost::is_survived;
 use crate::meeting::gate::{Gate, Name, call};
 use crate::meeting::introduce::introduce;
 use crate::meeting::line::{Line, wait_for};
+use crate::meeting::pass_on::find_all;
 use crate::objects::{Comm, Info, objects};
 use crate::runtime::runtime;
 use rustix::io::Errno;
@@ -71,15 +71,6 @@ fn found(comm: Rc<Comm>, root: i32, line: Option<Result<Line>>, newcomm: Out<usi
     Ok(())
 }
 
-/// In a job that goes on without lost processes: fails where a member is lost, before the root waits for somebody else.
-fn find_all(comm: &Comm) -> Result<()> {
-    if is_survived() {
-        let circle = comm.circle();
-        crate::task::run(async move { circle.meet().await })?;
-    }
-    Ok(())
-}
-
 fn deadline_of_caller(info: &Option<Rc<Info>>) -> Result<Instant> {
     Ok(deadline(info)?.unwrap_or_else(|| Instant::now() + PATIENCE))
 }
@@ -89,7 +80,7 @@ pub fn comm_accept(
     port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
 ) -> Result<()> {
     crate::comm::create::check_intra(&comm)?;
-    find_all(&comm)?;
+    find_all(&comm.circle())?;
     let line = || own_port(port_name)?.take_caller(deadline(&info)?);
     let line = (comm.rank == root).then(line);
     found(comm, root, line, newcomm)
@@ -100,7 +91,7 @@ pub fn comm_connect(
     port_name: &str, info: Option<Rc<Info>>, root: i32, comm: Rc<Comm>, newcomm: Out<usize>,
 ) -> Result<()> {
     crate::comm::create::check_intra(&comm)?;
-    find_all(&comm)?;
+    find_all(&comm.circle())?;
     let line = || call(&Name::parse(port_name)?, Some(deadline_of_caller(&info)?));
     let line = (comm.rank == root).then(line);
     found(comm, root, line, newcomm)

@@ -14,12 +14,11 @@ use crate::info_map::InfoMap;
 use crate::lost::{self, is_survived};
 use crate::meeting::gate::Gate;
 use crate::meeting::introduce::{introduce, join};
-use crate::meeting::pass_on::{agree, pass_on, tell};
+use crate::meeting::pass_on::{agree, find_all, pass_on, tell};
 use crate::objects::{Comm, Group, Info};
 use crate::process::hints::Hints;
 use crate::runtime::runtime;
 use crate::scope::Errhandler;
-use crate::task;
 use std::cell::Cell;
 use std::ffi::{CStr, OsStr, OsString, c_char, c_void};
 use std::os::fd::{AsFd, OwnedFd};
@@ -219,11 +218,7 @@ fn spawn(
     bridge::sweep();
     let circle = comm.circle();
     let root = root as usize;
-    if is_survived() {
-        // Children would wait for ever for a parent that is lost.
-        let circle = circle.clone();
-        task::run(async move { circle.meet().await })?;
-    }
+    find_all(&circle)?;
     let (started, told) = match wanted {
         None => (None, None),
         Some(Err(error)) => (None, Some(Err(error))),

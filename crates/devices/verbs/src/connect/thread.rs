@@ -93,6 +93,7 @@ fn serve(shared: &Shared, listener: &TcpListener) {
             settling = true;
             talks.iter_mut().for_each(|talk| drop(talk.line.say(&[Word::Settled])));
         }
+        // SeqCst: pairs with the store in `say_farewell`, and the one below with its load there.
         if shared.parting.swap(false, Ordering::SeqCst) {
             talks.iter_mut().for_each(|talk| drop(talk.line.say(&[Word::Bye])));
             shared.parted.store(true, Ordering::SeqCst);

@@ -1,5 +1,7 @@
 //! Lines of the standard input that say for whom the next ones are.
 
+use crate::ranges::ranges;
+
 /// What one rank gets of the lines.
 pub struct Addressed {
     rank: u32,
@@ -48,12 +50,7 @@ fn chosen(line: &[u8], rank: u32) -> Option<bool> {
         return None;
     }
     let Some(list) = words.next() else { return Some(true) };
-    let mut is_named = false;
-    for part in list.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        is_named |= (first..=last).contains(&rank);
-    }
+    let is_named = ranges(list)?.iter().any(|range| range.contains(&rank));
     words.next().is_none().then_some(is_named)
 }
 
