@@ -29,6 +29,7 @@ mod placement;
 mod plot;
 mod probe;
 mod program;
+mod progress;
 mod rdma;
 mod report;
 mod run;

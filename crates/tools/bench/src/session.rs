@@ -7,6 +7,7 @@ use crate::line::{Extra, KNOWN, Line};
 use crate::placement::Placement;
 use crate::probe::Probe;
 use crate::program::Program;
+use crate::progress::Progress;
 use crate::run::{Outcome, adopt_orphans, run};
 use crate::suite::{BENCHMARKS, Binding, Job};
 use crate::{Options, Places, cores, program};
@@ -34,6 +35,7 @@ pub struct Session {
     /// Names of those libraries that run in some jobs only.
     extras: Vec<(String, Extra)>,
     probe: Probe,
+    progress: Progress,
     options: Options,
     pub output: PathBuf,
     /// What was compiled: for which binary interface, its name, its file.
@@ -118,6 +120,7 @@ impl Session {
             options: options.clone(),
             output: output.to_path_buf(),
             programs: Vec::new(),
+            progress: Progress::none(),
             source: places.source.clone(),
             hosts: OnceCell::new(),
         };
@@ -148,7 +151,7 @@ impl Session {
 
     /// Notes a problem and says it aloud.
     pub fn problem(&mut self, library: &str, what: &str, reason: String) {
-        eprintln!("SKIPPED {library}, {what}: {reason}");
+        self.progress.say(&format!("SKIPPED {library}, {what}: {reason}"));
         // Some libraries write zero bytes with their errors.
         let reason = reason.replace('\0', "");
         let problem = Problem { library: library.to_string(), what: what.to_string(), reason };
@@ -206,7 +209,7 @@ impl Session {
         };
         let mut command = library.command(&Run { binding, cores: &self.cores, hosts, programs: &programs });
         if self.options.verbose {
-            eprintln!("  {}", shown(&command));
+            self.progress.say(&format!("  {}", shown(&command)));
         }
         run(&mut command, Duration::from_secs(seconds))
     }
@@ -245,13 +248,15 @@ impl Session {
         if jobs.iter().any(|job| job.probed) {
             self.probe.survey();
         }
-        for (place, job) in jobs.iter().enumerate() {
-            let progress = format!("[{}/{}]", place + 1, jobs.len());
-            eprintln!("{progress} {} ranks: {}", job.ranks, job.benchmarks.join(", "));
+        self.progress = Progress::of(jobs.len());
+        for job in &jobs {
+            self.progress.begin(format!("{} ranks: {}", job.ranks, job.benchmarks.join(", ")));
             self.run_job(job);
             // After each job, so that a run that is stopped leaves what it has.
             write(self)?;
+            self.progress.end();
         }
+        self.progress.clear();
         if self.figures.is_empty() { Err("nothing was measured".to_string()) } else { Ok(()) }
     }
 
