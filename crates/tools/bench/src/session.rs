@@ -4,7 +4,7 @@ use crate::figures::{self, Figures, Row, Sample, parse};
 use crate::hosts::Hosts;
 use crate::library::{Abi, Library, Run, shown};
 use crate::line::{Extra, KNOWN, Line};
-use crate::placement::Placement;
+use crate::placement::{Placement, is_disturbed};
 use crate::probe::Probe;
 use crate::program::Program;
 use crate::progress::Progress;
@@ -15,6 +15,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tern_node::Ticks;
 
 /// Something that could not be measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -211,7 +212,15 @@ impl Session {
         if self.options.verbose {
             self.progress.say(&format!("  {}", shown(&command)));
         }
-        run(&mut command, Duration::from_secs(seconds))
+        let before = Ticks::now(&self.cores);
+        let outcome = run(&mut command, Duration::from_secs(seconds));
+        let others = if self.judges() { Ticks::now(&self.cores).others_since(before) } else { 0.0 };
+        Outcome { others, ..outcome }
+    }
+
+    /// Whether it matters where the cores are, and who else is on them.
+    fn judges(&self) -> bool {
+        self.options.patience != Some(0)
     }
 
     /// The hosts of a run, if it has some.
@@ -320,7 +329,7 @@ impl Session {
         Ok([words.as_slice(), &["--patience-ms".to_string(), patience.to_string()]].concat())
     }
 
-    /// One launch, and again while the host takes the cores or, where the ranks do not wait by themselves, these are in
+    /// One launch, and again while the host or other programs take the cores or, where the ranks do not wait by themselves, these are in
     /// a bad place: a few times, if there is patience at all. Returns their place with the outcome.
     fn launch_near(&mut self, job: &Job, library: &Library) -> (Option<Placement>, Outcome) {
         let limit = self.options.timeout.min(job.limit_s);
@@ -343,8 +352,9 @@ impl Session {
             let groups: [(usize, &[String], &[String]); 1] = [(job.ranks, &[], &arguments)];
             let outcome = self.launch_for(limit, library, job.binding, job.program(), &groups);
             let place = self.probe.since(before);
-            let good = if within { !place.is_some_and(|place| place.is_stolen()) } else { self.probe.is_good(place) };
-            let enough = tries == TRIES || self.options.patience == Some(0);
+            let near = if within { !place.is_some_and(|place| place.is_stolen()) } else { self.probe.is_good(place) };
+            let good = near && !is_disturbed(outcome.others);
+            let enough = tries == TRIES || !self.judges();
             if outcome.failure.is_some() || good || enough {
                 return (place, outcome);
             }
@@ -389,7 +399,7 @@ impl Session {
             }
             let row = Row { title, benchmark, size, unit, ranks: job.ranks };
             let value = value * figures::quickened(&row.unit, job.slower);
-            self.figures.add(row, &library.name, Sample { value, placement });
+            self.figures.add(row, &library.name, Sample { value, placement, others: outcome.others });
         }
         failure
     }
