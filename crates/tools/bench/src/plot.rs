@@ -65,7 +65,7 @@ const PLOTS: [Plot; 6] = [
         quantity: Quantity::Share,
         panels: &[
             ("overlap_both", "same buffers, in cache"),
-            ("overlap_both_written", "messages written before and read after"),
+            ("overlap_both_written", "buffer rewritten before each send and read after"),
             ("overlap_both_alloc", "memory from MPI_Alloc_mem"),
         ],
     },
