@@ -2,7 +2,7 @@
 passed=0 failed=0 skipped=0
 # What whoever runs the tests has in files of settings is none of theirs.
 export TERN_CONF=off
-# What a failure shows: the last lines of this file. Empty: nothing.
+# What a failure shows: the last lines of this file, all of which is kept in $TERN_TEST_KEEP [target/failed]. Empty: nothing.
 evidence=
 
 # A folder, $place, that goes with the script.
@@ -20,7 +20,17 @@ ok() {
 fail() {
     failed=$((failed + 1))
     echo "FAIL $1${2:+: $2}"
-    [ ! -s "$evidence" ] || tail -n 15 "$evidence" | cut -c 1-300 | tr -d '\0' | sed 's/^/    /'
+    [ -s "$evidence" ] || return 0
+    tail -n 15 "$evidence" | cut -c 1-300 | tr -d '\0' | sed 's/^/    /'
+    keep
+}
+# A failure that does not come back is explained by this file or not at all.
+keep() {
+    kept=${TERN_TEST_KEEP:-$(dirname "$0")/../target/failed}
+    mkdir -p "$kept" 2> /dev/null || return 0
+    kept=$(cd "$kept" && pwd)/$(basename "$0" .sh).$$.$failed
+    tail -c 1000000 "$evidence" > "$kept" 2> /dev/null && echo "    all of it: $kept"
+    return 0
 }
 skip() {
     skipped=$((skipped + 1))

@@ -10,7 +10,7 @@ prefix=$(cd "${1:?"usage: $0 PREFIX"}" && pwd)
 make_place
 evidence=$place/said
 
-programs="ft_win ft_file ft_ends ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke ft_standin"
+programs="ft_win ft_file ft_ends ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke ft_standin ft_worlds"
 export TERN_TEST_DIR="$place/programs" TMPDIR="$place"
 compiled
 
@@ -28,8 +28,22 @@ survives() {
     fi
 }
 
+# worlds WHO [OPTION...]: the same where parents or children lose one, in windows of both.
+worlds() {
+    who=$1
+    shift
+    what="ft_worlds, $who${*:+, $*}"
+    timeout 120 "$prefix/bin/mpiexec" --with-ft -n 2 "$@" "$place/programs/ft_worlds" "$who" > "$place/said" 2>&1 && code=0 || code=$?
+    told=$(grep -c 'all calls have returned as they should' "$place/said" || true)
+    if [ "$code" -eq 0 ] && [ "$told" -eq 3 ] && grep -q 'rank 1 .*SIGKILL.*goes on without it' "$place/said"; then
+        ok "$what"
+    else
+        fail "$what" "exit code $code, $told ranks are content"
+    fi
+}
+
 for nodes in 1 2; do
-    for moment in idle alone shared all waiting queueing fence post sum; do survives ft_win $nodes $moment; done
+    for moment in idle alone shared all waiting queueing fence post start sum; do survives ft_win $nodes $moment; done
     survives ft_file $nodes
     survives ft_file $nodes within
     survives ft_ends $nodes
@@ -39,5 +53,10 @@ for nodes in 1 2; do
 done
 # tests/run.sh has run them on one node.
 for program in ft_coll ft_p2p ft_complete ft_inter ft_errhandler ft_revoke ft_standin; do survives $program 2; done
+for who in child parent; do
+    worlds $who
+    worlds $who --nodes 2
+    worlds $who --nodes 2 -x TERN_NETWORK=tcp
+done
 
 sums
