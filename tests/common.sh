@@ -4,6 +4,7 @@ passed=0 failed=0 skipped=0
 export TERN_CONF=off
 # What a failure shows: the last lines of this file, all of which is kept in $TERN_TEST_KEEP [target/failed]. Empty: nothing.
 evidence=
+kept_in=${TERN_TEST_KEEP:-$(cd "$(dirname "$0")/.." && pwd)/target/failed}
 
 # A folder, $place, that goes with the script.
 make_place() {
@@ -26,9 +27,8 @@ fail() {
 }
 # A failure that does not come back is explained by this file or not at all.
 keep() {
-    kept=${TERN_TEST_KEEP:-$(dirname "$0")/../target/failed}
-    mkdir -p "$kept" 2> /dev/null || return 0
-    kept=$(cd "$kept" && pwd)/$(basename "$0" .sh).$$.$failed
+    mkdir -p "$kept_in" 2> /dev/null || return 0
+    kept=$kept_in/$(basename "$0" .sh).$$.$failed
     tail -c 1000000 "$evidence" > "$kept" 2> /dev/null && echo "    all of it: $kept"
     return 0
 }

@@ -305,6 +305,10 @@ impl Channel for Chaos {
         self.multi.reach(peer);
     }
 
+    fn look_for_losses(&self) {
+        self.multi.look_for_losses();
+    }
+
     fn forget(&self, peer: u32) {
         self.held.forget(peer);
         self.multi.forget(peer);

@@ -418,6 +418,11 @@ impl Mcm {
         self.device().reach(peer);
     }
 
+    /// See [`Channel::look_for_losses`].
+    pub fn look_for_losses(&self) {
+        self.device().look_for_losses();
+    }
+
     /// See [`Channel::forget`].
     pub fn forget(&self, peer: u32) {
         self.device().forget(peer);

@@ -448,6 +448,11 @@ impl Channel for MultiDevice {
         }
     }
 
+    fn look_for_losses(&self) {
+        // The others are told by their connections.
+        self.shm.look_for_losses();
+    }
+
     fn forget(&self, peer: u32) {
         match self.way(peer) {
             // It hears of that by [`Direct`].

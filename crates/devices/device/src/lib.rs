@@ -379,6 +379,9 @@ pub trait Channel {
     /// packets out. A peer that cannot be reached is lost.
     fn reach(&self, _peer: u32) {}
 
+    /// The next polls look for peers that have ended without a word, however short a while ago the last look was. For a caller that asks who is lost.
+    fn look_for_losses(&self) {}
+
     /// The layers above have lost `peer`, which others than this device may have told of. What waits for it is given up, and no payload of it goes
     /// to its place any more. Nobody waits for it when this process ends, and a sink is told nothing of it. A sink may call this.
     fn forget(&self, _peer: u32) {}
