@@ -297,8 +297,8 @@ impl Channel for Chaos {
         self.multi.sleep(token, timeout.min(NAP));
     }
 
-    fn settle(&self, all: bool) {
-        self.multi.settle(all);
+    fn settle(&self, all: bool, meanwhile: &dyn Fn()) {
+        self.multi.settle(all, meanwhile);
     }
 
     fn reach(&self, peer: u32) {

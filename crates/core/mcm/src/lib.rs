@@ -429,8 +429,8 @@ impl Mcm {
     }
 
     /// See [`Channel::settle`].
-    pub fn settle(&self, all: bool) {
-        self.device().settle(all);
+    pub fn settle(&self, all: bool, meanwhile: &dyn Fn()) {
+        self.device().settle(all, meanwhile);
     }
 
     /// See [`Channel::tell_bound`].
