@@ -199,7 +199,8 @@ fn an_agent_that_does_not_read_holds_nobody_up() {
     let lines = told.recv_timeout(Duration::from_secs(60)).expect("nobody is waited for");
     for (_, agent) in &lines {
         let next = || Down::receive(agent).expect("it is told all");
-        let all: Vec<Down> = std::iter::repeat_with(next).take_while(|told| *told != Down::Lost(JOB, vec![0])).collect();
+        let all: Vec<Down> =
+            std::iter::repeat_with(next).take_while(|told| *told != Down::Lost(JOB, vec![0])).collect();
         assert_eq!(all.iter().filter(|told| matches!(told, Down::Spawn(_))).count(), 64);
     }
 }
