@@ -60,7 +60,11 @@ C     errors, wildcards, agreement, revocation and shrinking.
       CALL MPI_GROUP_SIZE(GROUP, N, IERR)
       CALL MPI_GROUP_FREE(GROUP, IERR)
       CALL EXPECT(N .EQ. 1, 'who is acknowledged', ERRORS)
-C     The receive goes on.
+C     The receive goes on, and gets its message when both have waited.
+      CALL MPI_SENDRECV(RANK, 1, MPI_INTEGER, 1 - RANK, 6, N, 1,
+     &  MPI_INTEGER, 1 - RANK, 6, COMM, MPI_STATUS_IGNORE, IERR)
+      CALL EXPECT(IERR .EQ. MPI_SUCCESS .AND. N .EQ. 1 - RANK,
+     &  'MPI_SENDRECV', ERRORS)
       CALL MPI_SEND(RANK, 1, MPI_INTEGER, 1 - RANK, 3, COMM, IERR)
       CALL MPI_WAIT(REQUEST, STATUS, IERR)
       CALL EXPECT(IERR .EQ. MPI_SUCCESS .AND. NUMBER .EQ. 1 - RANK .AND.
