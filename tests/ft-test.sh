@@ -72,6 +72,7 @@ while [ "$seed" -lt "$seeds" ]; do
     ranks=$((4 + seed % 5)) kills=$((1 + seed % 3))
     nodes=
     [ $((seed % 3)) -ne 0 ] || nodes="--nodes 2"
+    [ $((seed % 6)) -ne 0 ] || nodes="--nodes 2 -x TERN_NETWORK=tcp"
     session=
     [ $((seed % 4)) -ne 1 ] || session=session
     # shellcheck disable=SC2086

@@ -127,6 +127,12 @@ fn look() {
     launcher::look();
 }
 
+/// The same for a caller that asks who is lost.
+fn look_closely() {
+    lost::look_closely();
+    launcher::look();
+}
+
 /// Whether all others have come to MPI_Finalize, and may have ended.
 pub fn has_left() -> bool {
     LEFT.get().get()

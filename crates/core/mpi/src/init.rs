@@ -256,7 +256,7 @@ fn quiesce(world: &Rc<Comm>) {
 /// All that this process has sent has left it. What could not, and to whom, is told.
 pub fn settle() {
     // What goes to peers that have left is of no concern.
-    adi().mcm().settle(!crate::fault::has_left());
+    adi().mcm().settle(!crate::fault::has_left(), &|| _ = adi().progress());
     adi().progress();
 }
 
