@@ -11,7 +11,7 @@ seeds=${2:-6}
 . "$here/common.sh"
 make_place
 evidence=$place/said
-for program in survive kills respawn late meet session leave again alone aborts handlers away; do
+for program in survive kills respawn days late meet session leave again alone aborts handlers away; do
     "$prefix/bin/mpicc" -std=gnu11 -O1 -o "$place/$program" "$here/ft/$program.c"
 done
 
@@ -37,6 +37,7 @@ done
 goes_on "and where XRC is asked for, those of its node stay" 3 "has survived" -n 4 --nodes 2 -x TERN_VERBS_TRANSPORT=xrc -- "$place/survive"
 goes_on "a successor takes a lost rank's place" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 -- "$place/respawn"
 goes_on "and on 2 nodes" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 --nodes 2 -- "$place/respawn"
+goes_on "what is kept of the lost does not grow with their number" 1 "after 12 losses: .*: it does not grow" -n 3 -- "$place/days"
 goes_on "a rank that comes late to MPI_Finalize finds the others" 3 "has ended" -n 4 -- "$place/late" 7
 for way in "" "--nodes 2" "--nodes 2 -x TERN_NETWORK=tcp"; do
     label=${way:-one node}

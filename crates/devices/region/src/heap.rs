@@ -1,4 +1,8 @@
 //! This process's part of the node's shared file: memory that every process of the node can name.
+//!
+//! Which offsets are in use is known here alone, and no other process allocates from this part or gives anything back. A process that dies in the
+//! midst of it therefore leaves nothing that others could find half done: its pages stay in use until the file goes, and whoever makes the file
+//! longer meanwhile only finds it longer.
 
 use crate::file::{extend, punch};
 use crate::fork::{self, NodeFile};

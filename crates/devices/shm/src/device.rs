@@ -235,8 +235,7 @@ impl Channel for Shm {
     fn prepare_sleep(&self) -> u32 {
         self.sleepers.set(self.sleepers.get() + 1);
         if self.sleepers.get() == 1 {
-            self.segment.node().sleepers.enter();
-            self.segment.status(self.me).set_asleep(true);
+            self.segment.node().sleepers.enter(&self.segment.status(self.me).asleep);
         }
         for sender in self.senders.made() {
             sender.ring.want_room();
@@ -275,8 +274,7 @@ impl Channel for Shm {
     fn end_sleep(&self) {
         self.sleepers.set(self.sleepers.get() - 1);
         if self.sleepers.get() == 0 {
-            self.segment.status(self.me).set_asleep(false);
-            self.segment.node().sleepers.leave();
+            self.segment.node().sleepers.leave(&self.segment.status(self.me).asleep);
             self.segment.doorbell(self.me).lower();
             self.lower_elsewhere();
         }

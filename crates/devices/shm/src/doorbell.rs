@@ -4,6 +4,9 @@
 //! publishes its packet and then looks at the flag. One of the two must see the other, which
 //! needs a full fence on both sides. Senders should not pay for it, so the sleeper makes all
 //! processors pass one (`membarrier`), and where the kernel refuses that, it sleeps in short naps.
+//!
+//! A sender that dies between the two steps of a ring takes the flag and wakes nobody. Later senders find no flag, and the owner sleeps until its
+//! timeout, 50 ms at most. Then the bell is as good as before.
 
 use crate::sync::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -19,19 +22,38 @@ pub struct Doorbell {
 
 /// How many processes sleep or are about to. In shared memory, begins as zero. A sleeper counts itself before it raises
 /// its flag, so who finds none here after its store need not look at the flags.
+///
+/// A process that dies may leave itself in the count, or may be counted once more by whoever [finds that out](Sleepers::bury). The count is never
+/// too low for that, so nobody who lives is forgotten; where it is too high, senders look at flags in vain.
 #[repr(transparent)]
 pub struct Sleepers(AtomicU32);
 
+/// What a process says of itself to whoever finds it dead: whether it counts among the [`Sleepers`]. In shared memory, begins as zero.
+#[repr(transparent)]
+pub struct Asleep(AtomicU32);
+
 impl Sleepers {
     /// Before [`Doorbell::prepare`].
-    pub fn enter(&self) {
+    pub fn enter(&self, own: &Asleep) {
         // A read-modify-write, so that no count is lost. Its order before the second look for work is made by the barrier
         // of `prepare`.
         self.0.fetch_add(1, Ordering::SeqCst);
+        // Relaxed: it is read when the process has ended.
+        own.0.store(1, Ordering::Relaxed);
     }
 
-    pub fn leave(&self) {
+    pub fn leave(&self, own: &Asleep) {
+        // Relaxed, both: as in `enter`. A death in between leaves the count too high, and never too low.
+        own.0.store(0, Ordering::Relaxed);
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Has one count that has died, as one that sleeps for ever. Once for each.
+    pub fn bury(&self, dead: &Asleep) {
+        // Relaxed: what it has stored was seen before it was found to be dead.
+        if dead.0.load(Ordering::Relaxed) == 0 {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     /// As a hint.

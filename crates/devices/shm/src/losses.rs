@@ -1,4 +1,6 @@
 //! Peers that have ended without a word: those of other jobs, and where the job survives them those of the own one.
+//!
+//! Nothing here is shared. A process takes what the lost one has left in the structures between the two, each of which has its rules for that.
 
 use crate::link::Link;
 use crate::liveness::Stage;

@@ -1,7 +1,7 @@
 //! The node's shared memory: one memfd, laid out by the number of processes alone, so that each
 //! of them finds every structure without asking. It is sparse: what is not used costs nothing.
 
-use crate::doorbell::{Doorbell, Sleepers};
+use crate::doorbell::{Asleep, Doorbell, Sleepers};
 use crate::posted_receives::PostedReceives;
 use crate::ring::{CELLS, Ring};
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
@@ -41,7 +41,7 @@ pub struct PeerStatus {
     /// The core on which the process has last waited, plus 1; 0: it has not.
     core: AtomicU32,
     /// Whether the process counts among the [`Sleepers`].
-    asleep: AtomicU32,
+    pub asleep: Asleep,
 }
 
 impl PeerStatus {
@@ -60,14 +60,6 @@ impl PeerStatus {
     /// The process is on no core any more.
     pub fn leave_core(&self) {
         self.core.store(0, Ordering::Relaxed);
-    }
-
-    // Relaxed, both: it is read when the process has ended.
-    pub fn set_asleep(&self, asleep: bool) {
-        self.asleep.store(asleep.into(), Ordering::Relaxed);
-    }
-    pub fn is_asleep(&self) -> bool {
-        self.asleep.load(Ordering::Relaxed) != 0
     }
 }
 

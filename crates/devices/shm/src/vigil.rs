@@ -4,6 +4,8 @@
 //! it is there, before its peers see anything else of it ([`crate::liveness`]). A process that waits looks at the locks of all others now and then.
 //! Whoever has none, though it is said to be there, has ended without a word. Its last messages are taken, and then the loss is told.
 //!
+//! What is shared of it is the stage of each process, one word, and the lock, which is the kernel's. All else is this process's own.
+//!
 //! A process that ends before it has its lock was never there, as far as this device can tell: it cannot be told from one that comes late.
 
 mod children;
@@ -111,16 +113,14 @@ impl Drop for Vigil {
     }
 }
 
-/// Takes a process that is lost out of what all count, once for all of them: it needs no core.
+/// Takes a process that is lost out of what all count, once for all of them: it needs no core. Where the one that does so dies in the midst of it,
+/// the count of those awake stays too high by one. That concerns how long others spin, and nothing else.
 fn bury(segment: &Segment, peer: u32) {
     let stage = Stage::of(segment, peer);
     if stage == Stage::Lost || !stage.mark_lost(segment, peer) {
         return;
     }
     let status = segment.status(peer);
-    if !status.is_asleep() {
-        // Who sleeps for ever counts as one that is not awake.
-        segment.node().sleepers.enter();
-    }
+    segment.node().sleepers.bury(&status.asleep);
     status.leave_core();
 }

@@ -1,4 +1,7 @@
 //! Published receives whose pages are about to be replaced ([`crate::fork`]): by any thread, so that only posted receives are looked at.
+//!
+//! A sender that dies leaves its claim, and a receiver that dies leaves a receive that is held. Neither is open again: the receiver gives such a
+//! claim up once the sender is gone, for nobody writes there any more, and the sender goes another way past a receive that is held.
 
 use crate::posted_receives::{PostedReceives, Stage};
 use crate::state::Shm;

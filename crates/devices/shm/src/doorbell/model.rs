@@ -1,6 +1,6 @@
 //! The doorbell under loom: no wake-up is lost, in whatever order sleeper and ringer step.
 
-use super::{Barrier, Doorbell, Sleepers};
+use super::{Asleep, Barrier, Doorbell, Sleepers};
 use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
@@ -8,6 +8,8 @@ use loom::thread;
 struct Shared {
     doorbell: Doorbell,
     sleepers: Sleepers,
+    /// Of two that sleep.
+    asleep: [Asleep; 2],
     /// What a sender publishes before it rings.
     work: [AtomicU32; 2],
 }
@@ -25,7 +27,8 @@ impl Doorbell {
 
 fn shared() -> Arc<Shared> {
     let sleepers = Sleepers(AtomicU32::new(0));
-    Arc::new(Shared { doorbell: Doorbell::new(), sleepers, work: [AtomicU32::new(0), AtomicU32::new(0)] })
+    let asleep = [0, 1].map(|_| Asleep(AtomicU32::new(0)));
+    Arc::new(Shared { doorbell: Doorbell::new(), sleepers, asleep, work: [AtomicU32::new(0), AtomicU32::new(0)] })
 }
 
 /// One attempt to sleep until `work` is there; returns the token when it would have slept.
@@ -117,8 +120,8 @@ fn counted(doze: fn(&Shared) -> Option<u32>) {
             }
         });
         let passer = thread::spawn(move || {
-            passer.sleepers.enter();
-            passer.sleepers.leave();
+            passer.sleepers.enter(&passer.asleep[1]);
+            passer.sleepers.leave(&passer.asleep[1]);
         });
         let token = doze(&shared);
         sender.join().unwrap();
@@ -130,7 +133,7 @@ fn counted(doze: fn(&Shared) -> Option<u32>) {
 #[test]
 fn a_sleeper_that_is_counted_is_rung() {
     counted(|shared| {
-        shared.sleepers.enter();
+        shared.sleepers.enter(&shared.asleep[0]);
         doze(shared, 0)
     });
 }
@@ -140,7 +143,7 @@ fn a_sleeper_that_is_counted_is_rung() {
 fn a_sleeper_that_is_counted_too_late_is_caught() {
     counted(|shared| {
         let token = doze(shared, 0);
-        shared.sleepers.enter();
+        shared.sleepers.enter(&shared.asleep[0]);
         token
     });
 }
@@ -186,4 +189,92 @@ fn a_sender_without_fence_is_caught() {
         sender.join().unwrap();
         assert!(shared.rung_since(token), "rung_since");
     });
+}
+
+/// Steps of a ring after which its process may die.
+const RING: usize = 3;
+
+impl Doorbell {
+    /// Rings, up to that step.
+    fn ring_until(&self, step: usize) {
+        super::fence_at_the_waker();
+        if step == 0 || self.sleeping.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        if step == 1 || self.sleeping.swap(0, Ordering::SeqCst) == 0 {
+            return;
+        }
+        if step == RING {
+            self.rings.fetch_add(1, Ordering::Release);
+        }
+    }
+}
+
+/// A sender that dies in the midst of a ring costs a sleep until its timeout. All that it has given is seen then, and the bell rings as before.
+#[test]
+fn a_dead_ringer_leaves_a_bell_that_rings() {
+    for step in 0..=RING {
+        loom::model(move || {
+            let shared = shared();
+            let [dying, living] = [shared.clone(), shared.clone()];
+            let dying = thread::spawn(move || {
+                publish(&dying, 0);
+                dying.doorbell.ring_until(step);
+            });
+            let token = doze(&shared, 0);
+            dying.join().unwrap();
+            assert!(step < RING || shared.rung_since(token));
+            // The timeout, if nobody has rung.
+            shared.doorbell.lower();
+            assert_eq!(doze(&shared, 0), None, "the work of the dead");
+            shared.doorbell.lower();
+            let living = thread::spawn(move || {
+                publish(&living, 1);
+                living.doorbell.ring();
+            });
+            let token = doze(&shared, 1);
+            living.join().unwrap();
+            assert!(shared.rung_since(token));
+        });
+    }
+}
+
+impl Sleepers {
+    /// Comes and goes, up to that step.
+    fn pass_until(&self, own: &Asleep, step: usize) {
+        let steps: [&dyn Fn(); 4] = [
+            &|| _ = self.0.fetch_add(1, Ordering::SeqCst),
+            &|| own.0.store(1, Ordering::Relaxed),
+            &|| own.0.store(0, Ordering::Relaxed),
+            &|| _ = self.0.fetch_sub(1, Ordering::Relaxed),
+        ];
+        steps[..step].iter().for_each(|step| step());
+    }
+}
+
+/// One dies at any step of its sleep, and is buried while another one goes to sleep: that one is counted all the same.
+#[test]
+fn a_dead_sleeper_hides_no_living_one() {
+    for step in 0..=4 {
+        loom::model(move || {
+            let shared = shared();
+            let [sender, finder] = [shared.clone(), shared.clone()];
+            shared.sleepers.pass_until(&shared.asleep[1], step);
+            let finder = thread::spawn(move || finder.sleepers.bury(&finder.asleep[1]));
+            let sender = thread::spawn(move || {
+                publish(&sender, 0);
+                if sender.sleepers.any() {
+                    sender.doorbell.ring();
+                }
+            });
+            shared.sleepers.enter(&shared.asleep[0]);
+            let token = doze(&shared, 0);
+            sender.join().unwrap();
+            finder.join().unwrap();
+            assert!(shared.rung_since(token), "rung_since");
+            shared.sleepers.leave(&shared.asleep[0]);
+            // The dead one, which may count twice.
+            assert!((1..=2).contains(&shared.sleepers.count()));
+        });
+    }
 }

@@ -376,3 +376,45 @@ fn a_sender_ends(by: By, steps: u32) {
     assert!((0..SLOTS as u32).all(|order| posted.publish(&receive(order), 1 + order, 0).is_some()));
     assert!((0..SLOTS as u32).all(|slot| posted.retract(slot)), "nobody claims them");
 }
+
+/// A receiver that holds its receive waits for a sender that fills it, and not for one that has ended: either it has the receive, or nothing more
+/// comes to the memory of that.
+#[test]
+fn a_hold_ends_with_a_sender_that_ends_at_any_step() {
+    for (by, most) in [(By::Packets, 2), (By::Itself, 2), (By::Chunks, 4)] {
+        (0..=most).for_each(|steps| loom::model(move || a_sender_ends_at_a_hold(by, steps)));
+    }
+}
+
+fn a_sender_ends_at_a_hold(by: By, steps: u32) {
+    let (posted, gone) = (Arc::new(PostedReceives::default()), Arc::new(AtomicU32::new(0)));
+    let slot = posted.publish(&receive(1), 0, 0).expect("room");
+    let (other, lock) = (posted.clone(), gone.clone());
+    let sender = thread::spawn(move || {
+        _ = send_until_the_end(&other, by, steps);
+        // Release: as the kernel's, which gives up the lock of a process when it stores nothing any more.
+        lock.store(1, Ordering::Release);
+    });
+    // As `Shm::hold`.
+    let held = loop {
+        match posted.word(slot).stage() {
+            Stage::Free | Stage::Filled | Stage::Packets => break false,
+            Stage::Open if posted.hold(slot) => break true,
+            _ => {}
+        }
+        if gone.load(Ordering::Acquire) == 1 {
+            break false;
+        }
+        crate::sync::yield_now();
+    };
+    let before = posted.word(slot);
+    sender.join().unwrap();
+    if held {
+        assert_eq!(posted.word(slot).stage(), Stage::Held);
+        posted.reopen(slot);
+        assert!(posted.retract(slot), "it is open again");
+    } else if matches!(before.stage(), Stage::Claimed | Stage::Shared) {
+        assert_eq!(posted.word(slot), before, "the dead one goes on");
+        posted.free(slot, before);
+    }
+}
