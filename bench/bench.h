@@ -188,6 +188,7 @@ void run_file_cold(void);
 void run_socket(void);
 void run_agree(void);
 void run_shrink(void);
+void run_notice(void);
 void run_lost(void);
 
 #endif

@@ -73,6 +73,7 @@ static const struct {
     {"socket", run_socket},
     {"agree", run_agree},
     {"shrink", run_shrink},
+    {"notice", run_notice},
     {"lost", run_lost},
     {"put_allocate", run_put_allocate},
     {"put_shared", run_put_shared},

@@ -72,6 +72,47 @@ void run_shrink(void)
     measured("shrink", MPI_COMM_WORLD, shrink, &f);
 }
 
+/* What was measured once, of the slowest rank that lives: `comm` has those. */
+static void report_slowest(const char *name, double mine, MPI_Comm comm)
+{
+    double slowest = 0;
+    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    figure once = {.median = slowest, .low = slowest, .high = slowest, .iterations = 1, .batches = 1};
+    if (world_rank == 0)
+        report_us(name, world_size, &once, 1);
+}
+
+/* All ranks wait for a message of the last one, which dies at a time that it has told them; the clock is that of one machine. How long after
+ * that the slowest one has the error: one sample of each launch. */
+void run_notice(void)
+{
+    functions f = look_up();
+    MPI_Comm living;
+    int last = world_size - 1, flag = 1;
+    /* In seconds: long enough for all to wait for it. */
+    double death = now() + 0.1, mine;
+    char byte;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Bcast(&death, 1, MPI_DOUBLE, last, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank == last) {
+        while (now() < death)
+            ;
+        raise(SIGKILL);
+        pause();
+    }
+    if (MPI_Recv(&byte, 1, MPI_BYTE, last, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS)
+        fail("a rank that was killed has sent a message");
+    mine = now() - death;
+    do
+        f.acknowledge(MPI_COMM_WORLD);
+    while (f.agree(MPI_COMM_WORLD, &flag) != MPI_SUCCESS);
+    if (f.shrink(MPI_COMM_WORLD, &living) != MPI_SUCCESS)
+        fail("MPIX_Comm_shrink has failed");
+    report_slowest("notice", mine, living);
+    MPI_Comm_free(&living);
+}
+
 /* The last rank dies. The first agreement begins at that moment, and ends when the loss is known: one sample of each launch. Then the same as
  * before the loss, which all living ranks have acknowledged. */
 void run_lost(void)
@@ -88,7 +129,7 @@ void run_lost(void)
         pause();
     }
     f.lost = 1;
-    double start = now(), mine, slowest = 0;
+    double start = now(), mine;
     f.agree(MPI_COMM_WORLD, &flag);
     mine = now() - start;
     f.acknowledge(MPI_COMM_WORLD);
@@ -97,10 +138,7 @@ void run_lost(void)
         f.acknowledge(MPI_COMM_WORLD);
     if (f.shrink(MPI_COMM_WORLD, &living) != MPI_SUCCESS)
         fail("MPIX_Comm_shrink has failed");
-    MPI_Reduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, 0, living);
-    figure once = {.median = slowest, .low = slowest, .high = slowest, .iterations = 1, .batches = 1};
-    if (world_rank == 0)
-        report_us("agree_first", world_size, &once, 1);
+    report_slowest("agree_first", mine, living);
     measured("agree_lost", living, agree, &f);
     measured("shrink_lost", living, shrink, &f);
     MPI_Comm_free(&living);

@@ -34,7 +34,7 @@ mod tree;
 pub use algorithm::{Messages, choose, fits};
 pub use choice::{Short, algorithm, collective, may_read_in_place};
 pub use explain::explain;
-pub use limits::{chunk, has_shares, longest_part};
+pub use limits::{agreement_width, chunk, has_shares, longest_part};
 pub use names::{Algorithm, Collective};
 pub use offer::{NoRegion, Offer, tells_of_private};
 pub use plan::{CollPlan, CollReason, CollStep, CollWay};

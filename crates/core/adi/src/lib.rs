@@ -78,6 +78,8 @@ pub struct Adi {
     has_hooks: Cell<bool>,
     /// Looks at everything that have found nothing.
     idle: Cell<u32>,
+    /// The processor's clock when the last of them gave others a turn.
+    idle_at: Cell<u64>,
     /// Called at some of them.
     on_idle: RefCell<Vec<fn()>>,
     /// Work that only calls do that wait.
@@ -105,6 +107,7 @@ impl Adi {
             hooks,
             has_hooks: Cell::new(false),
             idle: Cell::new(0),
+            idle_at: Cell::new(0),
             on_idle: RefCell::default(),
             helpers,
             has_helpers: Cell::new(false),
@@ -457,6 +460,11 @@ impl Adi {
         self.state.borrow().loss.all().to_vec()
     }
 
+    /// The same without the first `known` of them.
+    pub fn lost_since(&self, known: usize) -> Vec<Proc> {
+        self.state.borrow().loss.all()[known..].to_vec()
+    }
+
     /// Another process has lost `peer`, which is lost for this one, too.
     pub fn declare_lost(&self, peer: Proc, why: &str) {
         self.state.borrow_mut().lose(peer, why);
@@ -486,7 +494,7 @@ impl Adi {
     }
 
     /// Sends a notice, which is not empty; what is sent to a process that is lost vanishes.
-    pub fn send_notice(&self, to: Proc, bytes: Box<[u8]>) {
+    pub fn send_notice(&self, to: Proc, bytes: &[u8]) {
         self.state.borrow_mut().send_notice(to, bytes);
     }
 

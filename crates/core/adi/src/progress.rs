@@ -2,7 +2,7 @@
 
 use crate::*;
 use std::time::{Duration, Instant};
-use tern_mcm::{Event, Step, lock};
+use tern_mcm::{Event, Step, lock, ticks};
 
 /// Work done at each progress.
 pub type Hook = Rc<dyn Fn(&Adi) -> Background>;
@@ -101,8 +101,14 @@ impl Adi {
         if let Some(direct) = self.mcm.direct() {
             direct.hears_of(Event::Idle { quiet: self.state.borrow().requests.is_quiet(0) });
         }
-        // None of them comes back here.
-        self.on_idle.borrow().iter().for_each(|call| call());
+        // Most of these read a clock, which takes as long as several looks: the processor's own is read first.
+        const TICKS: u64 = 1 << 19;
+        let now = ticks();
+        if now.wrapping_sub(self.idle_at.get()) >= TICKS {
+            self.idle_at.set(now);
+            // None of them comes back here.
+            self.on_idle.borrow().iter().for_each(|call| call());
+        }
     }
 
     /// Progress for a call that looks whether something has come, and returns if not.
@@ -188,8 +194,8 @@ impl Adi {
         self.mcm.watch();
     }
 
-    /// From now on `call` comes now and then while looks find nothing, whether a call waits or only looks. It comes while no borrow of
-    /// `Adi` is held.
+    /// From now on `call` comes now and then while looks find nothing, whether a call waits or only looks: some times in a millisecond, or after a
+    /// few sleeps. It comes while no borrow of `Adi` is held.
     pub fn on_idle(&self, call: fn()) {
         self.on_idle.borrow_mut().push(call);
     }

@@ -91,6 +91,6 @@ pub use round::Round;
 pub use schedule::Schedule;
 pub use tags::CallKind;
 pub use tern_policy::collective::{
-    Algorithm, CollReason, CollStep, CollWay, Collective, Forced, Selection, Without, able,
+    Algorithm, CollReason, CollStep, CollWay, Collective, Forced, Selection, Without, able, agreement_width,
 };
 pub use transport::{TOLD, Told, Transport};

@@ -45,6 +45,7 @@ pub use chaos::{Chaos, Plan};
 pub use far::Endpoint;
 pub use multi_device::MultiDevice;
 pub use network::door;
+pub use tern_device::clock::ticks;
 pub use tern_device::hint::as_stored;
 pub use tern_device::{
     AfterFork, Bound, ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Ended, Event, Exposure, Found, Gather,

@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`failed`] | who has failed, and whose failure the program has acknowledged |
 //! | [`revoke`] | communicators that carry no more messages |
+//! | [`ranks`] | sets of ranks |
+//! | [`tree`] | who hears whom in an agreement |
 //! | [`consensus`] | agreement of processes that may die, as a state machine |
 //! | [`agreement`] | its messages, for the agreements of communicators |
 //! | [`farewell`] | communicators that are freed, and what others need of them |
@@ -21,8 +23,10 @@ pub mod failed;
 pub mod farewell;
 pub mod launcher;
 pub mod notice;
+pub mod ranks;
 pub mod revoke;
 pub mod shrink;
+pub mod tree;
 
 use crate::context::on_gone;
 use crate::guarded::Guarded;
@@ -33,7 +37,7 @@ use crate::runtime::{adi, installed};
 use notice::{Name, Notice};
 use std::cell::Cell;
 use std::rc::Rc;
-use tern_adi::{Adi, Background};
+use tern_adi::{Adi, Background, Proc};
 
 pub use failed::{comm_ack_failed, comm_failure_ack, comm_failure_get_acked, comm_get_failed};
 pub use revoke::{comm_is_revoked, comm_revoke};
@@ -74,6 +78,17 @@ pub fn prepare(adi: &Adi) {
     }
 }
 
+/// What notices are written into.
+static BYTES: Guarded<Cell<Vec<u8>>> = Guarded::new(Cell::new(Vec::new()));
+
+/// Sends a notice; what is sent to a process that is lost vanishes.
+fn tell(to: Proc, notice: &Notice) {
+    let mut bytes = BYTES.get().take();
+    notice.encode(&mut bytes);
+    adi().send_notice(to, &bytes);
+    BYTES.get().set(bytes);
+}
+
 /// Does what notices and losses ask for.
 fn attend() -> Background {
     let mut moved = false;
@@ -90,10 +105,10 @@ fn attend() -> Background {
         return if moved { Background::Moved } else { Background::Idle };
     }
     moved |= take_leave();
-    let lost = adi().lost();
-    let fresh = &lost[TOLD.get().replace(lost.len())..];
+    let fresh = adi().lost_since(TOLD.get().get());
     if !fresh.is_empty() {
         moved = true;
+        TOLD.get().set(TOLD.get().get() + fresh.len());
         fresh.iter().for_each(|proc| agreement::died(*proc));
         revoke::spread();
     }

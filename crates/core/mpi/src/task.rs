@@ -109,6 +109,11 @@ pub fn stepped() {
     steps.set(steps.get() + 1);
 }
 
+/// How often something has moved that tasks may wait for.
+pub fn steps() -> u64 {
+    TASKS.get().steps.get()
+}
+
 /// Waits until `attempt` gives a value; it is called at each progress.
 pub async fn until<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     std::future::poll_fn(|_| match attempt() {

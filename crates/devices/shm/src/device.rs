@@ -11,7 +11,7 @@ use crate::single_copy::RegionAccess;
 use crate::state::Shm;
 use crate::sync::Ordering;
 use crate::transfers::Transfers;
-use crate::vigil::{self, Vigil};
+use crate::vigil::Vigil;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -245,8 +245,7 @@ impl Channel for Shm {
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
-        // Nobody rings for a process that is lost.
-        let timeout = if self.vigil.is_some() { timeout.min(vigil::SLEEP) } else { timeout };
+        let timeout = self.vigil.as_ref().map_or(timeout, |vigil| timeout.min(vigil.longest_sleep()));
         if !self.sleep_everywhere(token, self.barrier, timeout) {
             self.segment.doorbell(self.me).sleep(token, self.barrier, timeout);
         }

@@ -15,7 +15,7 @@ impl Shm {
 
     /// The same for processes of this job.
     pub(crate) fn look_at_home(&self) -> bool {
-        self.vigil.as_ref().is_some_and(|vigil| vigil.is_due() && vigil.look(&self.segment, self.me))
+        self.vigil.as_ref().is_some_and(|vigil| vigil.is_due(&self.segment) && vigil.look(&self.segment, self.me))
     }
 
     /// Whether `peer`, of this job, was there and has gone without a word: by any thread. Costs a system call where somebody looks for that.

@@ -23,9 +23,23 @@ pub struct Node {
     pub sleepers: Sleepers,
     /// One of them has told the user that the kernel does not copy.
     told: AtomicU32,
+    /// How many of them were found to be lost.
+    losses: AtomicU32,
 }
 
 impl Node {
+    /// How many processes were found to be lost, as a hint: whoever sees a new number looks at all of them.
+    #[inline]
+    pub fn losses(&self) -> u32 {
+        self.losses.load(Ordering::Relaxed)
+    }
+
+    /// One more is lost, after its stage says so.
+    pub fn note_loss(&self) {
+        // Release: whoever sees the number and looks after that finds the stage.
+        self.losses.fetch_add(1, Ordering::Release);
+    }
+
     /// True for the first process that asks.
     pub fn first_to_tell(&self) -> bool {
         // Relaxed: it orders nothing.

@@ -23,7 +23,7 @@ impl Row {
 
     /// Whether its size is a number of ranks, and not of bytes.
     pub fn counts_ranks(&self) -> bool {
-        let is_of_losses = ["agree", "shrink"].iter().any(|name| self.benchmark.starts_with(name));
+        let is_of_losses = ["agree", "shrink", "notice"].iter().any(|name| self.benchmark.starts_with(name));
         is_of_losses || matches!(self.unit.as_str(), "ms" | "MiB")
     }
 

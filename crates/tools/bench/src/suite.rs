@@ -312,15 +312,21 @@ pub fn survival(quick: bool, ranks: &[usize], cores: usize) -> Vec<Job> {
     for &ranks in ranks {
         let binding = if ranks <= cores { Binding::Bound } else { Binding::Shared };
         // A launch that loses a rank can do nothing after that.
-        for benchmarks in [&["agree", "shrink"][..], &["lost"]] {
-            let mut job = Job::new("Agreement and shrinking (size: ranks)", ranks, binding, benchmarks);
-            job.lines = ["tern", "openmpi"].map(String::from).to_vec();
-            (job.sized, job.probed, job.survives) = (false, false, true);
-            (job.time_ms, job.batches, job.limit_s) = if quick { (20, 3, 30) } else { (60, 5, 30) };
-            jobs.push(job);
+        for benchmarks in [&["agree", "shrink"][..], &["lost"], &["notice"]] {
+            jobs.push(surviving(quick, "Agreement and shrinking (size: ranks)", ranks, binding, benchmarks));
         }
     }
+    let title = "Two hosts over TCP (size: ranks)";
+    jobs.extend([2, 4].map(|ranks| surviving(quick, title, ranks, Binding::Hosts, &["notice"])));
     jobs
+}
+
+fn surviving(quick: bool, title: &str, ranks: usize, binding: Binding, benchmarks: &[&'static str]) -> Job {
+    let mut job = Job::new(title, ranks, binding, benchmarks);
+    job.lines = ["tern", "openmpi"].map(String::from).to_vec();
+    (job.sized, job.probed, job.survives) = (false, false, true);
+    (job.time_ms, job.batches, job.limit_s) = if quick { (20, 3, 30) } else { (60, 5, 30) };
+    job
 }
 
 /// MPI_Init to MPI_Finalize, and what a rank occupies in between.

@@ -30,6 +30,11 @@ const CHUNK: usize = 16 << 10;
 /// The lines tell the lengths of different members apart up to there.
 const TOLD_APART: usize = (16 << 20) - 1;
 
+/// Children of a member of an agreement at most (MPIX_Comm_agree), where each member has a core.
+const AGREEMENT_WIDTH: usize = 8;
+/// The same where the members are more than cores: a level more costs a turn of all ranks on the core, which takes longer than many messages.
+const CROWDED_AGREEMENT_WIDTH: usize = 64;
+
 /// Shortest block that is read in place. Below, two copies take less time than the second turn, and asking where memory lies.
 const IN_PLACE_BLOCK: usize = 8 << 10;
 /// Shortest memory of one member that is: shorter memory seldom comes to be shared.
@@ -245,4 +250,9 @@ impl Levels {
         };
         serves.then_some(part)
     }
+}
+
+/// Children that a member of an agreement has at most. `crowded`: all members are on one node and more than it has cores.
+pub fn agreement_width(crowded: bool) -> usize {
+    if crowded { CROWDED_AGREEMENT_WIDTH } else { AGREEMENT_WIDTH }
 }

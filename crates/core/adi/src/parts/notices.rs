@@ -18,7 +18,8 @@ pub struct Notices {
 impl Notices {
     /// What is wrong with the next `len` bytes of a notice of `size` bytes. A device may take a packet without any of them.
     pub fn flaw(&self, from: Proc, size: u64, len: usize) -> Option<&'static str> {
-        let (has, all) = self.coming.get(&from).map_or((0, size), |(bytes, all)| (bytes.len() as u64, *all as u64));
+        let coming = if self.coming.is_empty() { None } else { self.coming.get(&from) };
+        let (has, all) = coming.map_or((0, size), |(bytes, all)| (bytes.len() as u64, *all as u64));
         match () {
             () if size == 0 || size > LONGEST => Some("no notice has so many bytes"),
             () if size != all => Some("another notice is not whole yet"),
@@ -29,6 +30,11 @@ impl Notices {
 
     /// The next bytes have come, in which there is no [flaw](Notices::flaw). True when the notice is whole.
     pub fn take_in(&mut self, from: Proc, size: u64, payload: &[u8]) -> bool {
+        if payload.len() as u64 == size {
+            // There is no beginning of another one (see `flaw`).
+            self.whole.push_back((from, payload.into()));
+            return true;
+        }
         let (bytes, all) = self.coming.entry(from).or_insert_with(|| (Vec::new(), size as usize));
         bytes.extend_from_slice(payload);
         let is_whole = bytes.len() == *all;

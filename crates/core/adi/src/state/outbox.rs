@@ -90,15 +90,9 @@ impl State {
                 let gone = self.mcm.copy_and_send(to, &header, Payload::Bytes(&words));
                 gone.is_none().then_some(Outgoing::Located(header, memory))
             }
-            Outgoing::Notice { bytes, mut sent } => {
-                let header = Packet::Notice { size: bytes.len() as u64 }.encode();
-                while sent < bytes.len() {
-                    match self.mcm.copy_and_send(to, &header, Payload::Bytes(&bytes[sent..])) {
-                        Some(taken) => sent += taken,
-                        None => return Some(Outgoing::Notice { bytes, sent }),
-                    }
-                }
-                None
+            Outgoing::Notice { bytes, sent } => {
+                let sent = self.push_notice(to, &bytes, sent);
+                (sent < bytes.len()).then_some(Outgoing::Notice { bytes, sent })
             }
             Outgoing::Eager { request, first: Some(header), .. } if self.stream.is_full(to) => {
                 let asking = self.ask_instead(request, &header);
@@ -116,6 +110,17 @@ impl State {
                 None
             }
         }
+    }
+
+    /// Sends packets of a notice while there is room, from byte `sent` on; returns how many bytes have gone.
+    pub(super) fn push_notice(&self, to: Proc, bytes: &[u8], mut sent: usize) -> usize {
+        let header = Packet::Notice { size: bytes.len() as u64 }.encode();
+        while sent < bytes.len()
+            && let Some(taken) = self.mcm.copy_and_send(to, &header, Payload::Bytes(&bytes[sent..]))
+        {
+            sent += taken;
+        }
+        sent
     }
 
     /// Sends packets of an eager message while there is room, from byte `sent` on, with `first` as the header until it is gone; true

@@ -96,15 +96,21 @@ impl State {
     }
 
     /// Sends a notice, which is not empty, unless `to` is lost.
-    #[cold]
-    pub fn send_notice(&mut self, to: Proc, bytes: Box<[u8]>) {
-        if !self.loss.has(to) {
-            self.send_or_queue(to, Outgoing::Notice { bytes, sent: 0 });
+    pub fn send_notice(&mut self, to: Proc, bytes: &[u8]) {
+        if self.loss.has(to) {
+            return;
+        }
+        let is_open = self.stream.is_open(to);
+        let sent = if is_open { self.push_notice(to, bytes, 0) } else { 0 };
+        if sent < bytes.len() {
+            self.stream.queue(to, Outgoing::Notice { bytes: bytes.into(), sent });
+            if is_open {
+                self.stream.found_full(to);
+            }
         }
     }
 
     /// The next bytes of a notice of `from` have come.
-    #[cold]
     pub(super) fn notice(&mut self, from: Proc, size: u64, payload: &[u8]) {
         if self.notices.take_in(from, size, payload) {
             self.moved = true;

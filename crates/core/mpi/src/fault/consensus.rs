@@ -5,7 +5,7 @@
 //! answers no more has [left](Agreement::left): the others go on without it as without a dead one, but no decision counts it among the failed.
 //!
 //! The way follows Herault et al., "Practical scalable consensus for pseudo-synchronous distributed systems" (SC 2015). Contributions go up
-//! a binary tree, the root decides, and the decision goes down, which takes two messages for each process but the root. A process whose
+//! a [tree](super::tree), the root decides, and the decision goes down, which takes two messages for each process but the root. A process whose
 //! parent dies turns to the nearest living ancestor. When the root dies, the lowest living rank opens a new *ballot*, and everybody
 //! contributes again, with the decision if there is one. Who has contributed to a ballot refuses decisions of earlier ones.
 //!
@@ -13,14 +13,13 @@
 //! machine and answer each contribution by a decision of the same ballot. Those who wait [ask](Agreement::ask) at each death then, because
 //! whoever has dropped its machine contributes to no ballot.
 
+use super::ranks::Ranks;
+use super::tree::Place;
 use crate::context::join_offers;
-use std::collections::BTreeSet;
+use std::rc::Rc;
 
 #[cfg(test)]
 mod tests;
-
-/// Ranks in the group that agrees.
-pub type Ranks = BTreeSet<usize>;
 
 /// How values are joined, in whatever order and as often as they come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,22 +62,21 @@ pub struct Contribution {
     /// Whose contributions these are.
     pub covered: Ranks,
     /// A decision of an earlier ballot, with the ballot.
-    pub decided: Option<(usize, Decision)>,
+    pub decided: Option<(usize, Rc<Decision>)>,
 }
 
 /// A message between two processes; the ballot is the rank of its root.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Message {
     Up(usize, Contribution),
-    Down(usize, Decision),
+    Down(usize, Rc<Decision>),
 }
 
 /// One process's part in one agreement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Agreement {
     join: Join,
-    me: usize,
-    size: usize,
+    place: Rc<Place>,
     /// Those that answer no more: they have died or left.
     dead: Ranks,
     /// Those of them that are known to have died.
@@ -86,22 +84,21 @@ pub struct Agreement {
     /// Value and acknowledged ranks, once the process has called.
     own: Option<(Vec<u8>, Ranks)>,
     ballot: usize,
+    /// What has come to the ballot, until it is decided.
     gathered: Option<Contribution>,
     /// Who has sent a contribution to the ballot: children, and others that know of more deaths.
     heard: Ranks,
     /// Parent that has this process's contribution to the ballot.
     told: Option<usize>,
-    decided: Option<(usize, Decision)>,
+    decided: Option<(usize, Rc<Decision>)>,
 }
 
 impl Agreement {
-    /// The part of rank `me` among `size`, which may answer to nothing before [`Agreement::call`].
-    pub fn new(me: usize, size: usize, join: Join) -> Self {
-        assert!(me < size);
+    /// The part of a rank that has this place as long as all live. It may answer to nothing before [`Agreement::call`].
+    pub fn new(place: Rc<Place>, join: Join) -> Self {
         Self {
             join,
-            me,
-            size,
+            place,
             dead: Ranks::new(),
             lost: Ranks::new(),
             own: None,
@@ -114,7 +111,7 @@ impl Agreement {
     }
 
     /// The decision, once there is one.
-    pub fn decision(&self) -> Option<&Decision> {
+    pub fn decision(&self) -> Option<&Rc<Decision>> {
         self.decided.as_ref().map(|(_, decision)| decision)
     }
 
@@ -129,7 +126,7 @@ impl Agreement {
 
     /// Rank `rank` has died.
     pub fn died(&mut self, rank: usize) -> Vec<(usize, Message)> {
-        if rank != self.me {
+        if rank != self.place.me {
             self.lost.insert(rank);
         }
         self.left(rank)
@@ -137,20 +134,22 @@ impl Agreement {
 
     /// Rank `rank` answers no more, though it may live.
     pub fn left(&mut self, rank: usize) -> Vec<(usize, Message)> {
-        let before = self.children();
-        if rank == self.me || !self.dead.insert(rank) {
+        if rank == self.place.me || self.dead.contains(rank) {
             return Vec::new();
         }
+        self.dead.insert(rank);
+        let now = Rc::new(self.place.tree.place(self.place.me, &self.dead));
+        let before = std::mem::replace(&mut self.place, now);
         if self.told == Some(rank) {
             self.told = None;
         }
-        let lowest = (0..self.size).find(|r| !self.dead.contains(r)).expect("this process lives");
-        self.enter(lowest);
+        self.enter(self.dead.lowest_missing());
         let mut out = self.advance();
         // A decision that was on its way through the dead process goes to those who have become children.
-        if let Some((ballot, decision)) = self.decided.clone().filter(|(ballot, _)| *ballot == self.ballot) {
-            let new = self.children().into_iter().filter(|child| !before.contains(child));
-            out.extend(new.map(|child| (child, Message::Down(ballot, decision.clone()))));
+        if let Some((ballot, decision)) = self.decided_here() {
+            let mut new = self.place.children.clone();
+            new.subtract(&before.children);
+            out.extend(new.iter().map(|child| (child, Message::Down(*ballot, decision.clone()))));
         }
         out
     }
@@ -160,7 +159,7 @@ impl Agreement {
         if self.own.is_none() || self.decided.is_some() {
             return Vec::new();
         }
-        let others = (0..self.size).filter(|rank| *rank != self.me && !self.dead.contains(rank));
+        let others = (0..self.place.tree.size).filter(|rank| *rank != self.place.me && !self.dead.contains(*rank));
         others.map(|rank| (rank, Message::Up(self.ballot, self.mine()))).collect()
     }
 
@@ -169,7 +168,7 @@ impl Agreement {
         let ballot = match &message {
             Message::Up(ballot, _) | Message::Down(ballot, _) => *ballot,
         };
-        if self.dead.contains(&from) {
+        if self.dead.contains(from) {
             return Vec::new();
         }
         // The root of a ballot has seen all lower ranks dead, or seen them leave.
@@ -177,17 +176,21 @@ impl Agreement {
         if ballot < self.ballot {
             return out;
         }
-        match message {
-            Message::Up(_, contribution) => match &self.decided {
-                Some((at, decision)) if *at == ballot => out.push((from, Message::Down(ballot, decision.clone()))),
-                _ => {
+        let more = match message {
+            Message::Up(_, contribution) => match self.decided_here() {
+                Some((_, decision)) => vec![(from, Message::Down(ballot, decision.clone()))],
+                None => {
                     self.heard.insert(from);
                     self.gather(contribution);
-                    out.extend(self.advance());
+                    self.advance()
                 }
             },
-            Message::Down(_, decision) => out.extend(self.decide(decision)),
+            Message::Down(_, decision) => self.decide(decision),
+        };
+        if out.is_empty() {
+            return more;
         }
+        out.extend(more);
         out
     }
 
@@ -206,7 +209,8 @@ impl Agreement {
 
     fn mine(&self) -> Contribution {
         let (value, acknowledged) = self.own.clone().expect("the process has called");
-        let covered = Ranks::from([self.me]);
+        let mut covered = Ranks::new();
+        covered.insert(self.place.me);
         Contribution { value, failed: self.lost.clone(), acknowledged, covered, decided: self.decided.clone() }
     }
 
@@ -216,63 +220,52 @@ impl Agreement {
             return;
         };
         self.join.join(&mut all.value, &more.value);
-        all.failed.extend(more.failed);
-        all.acknowledged.retain(|rank| more.acknowledged.contains(rank));
-        all.covered.extend(more.covered);
+        all.failed.extend(&more.failed);
+        all.acknowledged.intersect(&more.acknowledged);
+        all.covered.extend(&more.covered);
         if more.decided.as_ref().map(|d| d.0) > all.decided.as_ref().map(|d| d.0) {
             all.decided = more.decided;
         }
     }
 
+    /// The decision of the current ballot, with the ballot.
+    fn decided_here(&self) -> Option<&(usize, Rc<Decision>)> {
+        self.decided.as_ref().filter(|(ballot, _)| *ballot == self.ballot)
+    }
+
     /// Sends the contribution up, or decides, when all living of the subtree have contributed.
     fn advance(&mut self) -> Vec<(usize, Message)> {
-        let decided_here = self.decided.as_ref().is_some_and(|(ballot, _)| *ballot == self.ballot);
-        let Some(all) = self.gathered.as_ref().filter(|_| self.own.is_some() && !decided_here) else {
-            return Vec::new();
-        };
-        let waits = |rank: &usize| !self.dead.contains(rank) && !all.covered.contains(rank) && self.is_below(*rank);
-        if (0..self.size).any(|rank| waits(&rank)) {
+        if self.own.is_none() || self.decided_here().is_some() {
             return Vec::new();
         }
-        let Some(parent) = self.parent(self.me) else {
-            let mut failed = all.failed.clone();
-            failed.extend(self.lost.iter().copied());
-            let unacknowledged = !failed.is_subset(&all.acknowledged);
-            let new = Decision { value: all.value.clone(), failed, unacknowledged };
-            let decision = all.decided.clone().map_or(new, |(_, decision)| decision);
-            return self.decide(decision);
-        };
-        if self.told == Some(parent) {
+        let Some(all) = self.gathered.take_if(|all| self.place.below.is_subset(&all.covered)) else {
             return Vec::new();
-        }
-        self.told = Some(parent);
-        vec![(parent, Message::Up(self.ballot, all.clone()))]
+        };
+        let Some(parent) = self.place.parent else {
+            let Contribution { value, mut failed, acknowledged, decided, .. } = all;
+            failed.extend(&self.lost);
+            let unacknowledged = !failed.is_subset(&acknowledged);
+            let new = || Rc::new(Decision { value, failed, unacknowledged });
+            return self.decide(decided.map_or_else(new, |(_, decision)| decision));
+        };
+        let out = match self.told.replace(parent) == Some(parent) {
+            true => Vec::new(),
+            false => vec![(parent, Message::Up(self.ballot, all.clone()))],
+        };
+        self.gathered = Some(all);
+        out
     }
 
     /// Takes the decision of the current ballot and passes it down, and to all who have asked, once.
-    fn decide(&mut self, decision: Decision) -> Vec<(usize, Message)> {
-        if self.decided.as_ref().is_some_and(|(ballot, _)| *ballot == self.ballot) {
+    fn decide(&mut self, decision: Rc<Decision>) -> Vec<(usize, Message)> {
+        if self.decided_here().is_some() {
             return Vec::new();
         }
+        self.gathered = None;
         self.decided = Some((self.ballot, decision.clone()));
-        let mut to: Ranks = self.children().into_iter().collect();
-        to.extend(self.heard.iter().filter(|rank| !self.dead.contains(rank)));
-        to.into_iter().map(|rank| (rank, Message::Down(self.ballot, decision.clone()))).collect()
-    }
-
-    /// Nearest living ancestor of `rank`, else the lowest living rank; `None` for that rank itself.
-    fn parent(&self, rank: usize) -> Option<usize> {
-        let ancestors = std::iter::successors(Some(rank), |r| r.checked_sub(1).map(|r| r / 2)).skip(1);
-        let living = ancestors.into_iter().find(|r| !self.dead.contains(r));
-        living.or_else(|| (0..self.size).find(|r| !self.dead.contains(r)).filter(|&lowest| lowest != rank))
-    }
-
-    fn children(&self) -> Vec<usize> {
-        (0..self.size).filter(|&r| r != self.me && !self.dead.contains(&r) && self.parent(r) == Some(self.me)).collect()
-    }
-
-    /// Whether `rank` contributes by this process.
-    fn is_below(&self, rank: usize) -> bool {
-        std::iter::successors(Some(rank), |&r| self.parent(r)).any(|r| r == self.me)
+        let mut to = self.heard.clone();
+        to.subtract(&self.dead);
+        to.extend(&self.place.children);
+        to.iter().map(|rank| (rank, Message::Down(self.ballot, decision.clone()))).collect()
     }
 }

@@ -81,6 +81,11 @@ pub fn members_left(name: Name) -> Option<Rc<[Proc]>> {
     fresh.or_else(|| left.get(&name)).map(|known| known.members.clone())
 }
 
+/// Whether this process has freed communicators that others may still have.
+pub fn is_any_left() -> bool {
+    !STATE.get().gone.borrow().is_empty() || !STATE.get().left.borrow().is_empty()
+}
+
 /// Whether a communicator is gone, and nothing of it is needed any more.
 pub fn is_over(name: Name) -> bool {
     context::is_gone(name.id, name.epoch) && members_left(name).is_none()
@@ -106,6 +111,9 @@ pub fn gone(name: Name, met: bool, agreed: Option<Rc<[Proc]>>, is_kept: bool) {
 pub fn take_gone() -> Vec<(Name, Option<Rc<[Proc]>>)> {
     let state = STATE.get();
     let gone = state.gone.take();
+    if gone.is_empty() {
+        return Vec::new();
+    }
     let left = |(name, known): (Name, Option<Known>)| {
         let members = known.as_ref().map(|known| known.members.clone());
         known.map(|known| state.left.borrow_mut().insert(name, known));

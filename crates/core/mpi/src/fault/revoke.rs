@@ -160,7 +160,7 @@ pub fn spread() {
 }
 
 fn tell(name: Name, procs: Vec<Proc>) {
-    procs.into_iter().for_each(|proc| adi().send_notice(proc, Notice::Revoked(name).encode()));
+    procs.into_iter().for_each(|proc| super::tell(proc, &Notice::Revoked(name)));
 }
 
 /// The living among `members` at distances 1, 2, 4, ... behind `me`, in a circle of the living.

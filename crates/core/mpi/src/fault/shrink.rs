@@ -1,8 +1,9 @@
 //! What the living members of a communicator do together: agree on a flag, and make a communicator of those that live.
 
 use super::agreement::{self, Call};
-use super::consensus::{Join, Ranks};
+use super::consensus::{Decision, Join};
 use super::failed::members;
+use super::ranks::Ranks;
 use crate::args::Out;
 use crate::comm::create::{Made, give, inherited};
 use crate::constants::*;
@@ -25,7 +26,9 @@ use tern_adi::Proc;
 /// Errors: MPI_ERR_PROC_FAILED, at all members, where one has failed whose failure not all have acknowledged; `flag` is set all the same.
 pub fn comm_agree(comm: Rc<Comm>, flag: Out<i32>) -> Result<()> {
     check_made(&comm)?;
-    run(agree_on(comm, flag))
+    let value = value(&comm, flag.get());
+    let decision = Call::new(&comm).agree_now(value, Join::And);
+    take_flag(&comm, flag, &decision)
 }
 
 /// MPIX_Comm_iagree: as MPIX_Comm_agree, whose `flag` is set when the request is complete.
@@ -47,24 +50,31 @@ fn check_made(comm: &Comm) -> Result<()> {
 /// Bytes of a flag.
 const FLAG: usize = size_of::<i32>();
 
+/// What a process brings to an agreement on flags: each side of an intercommunicator has a place for its own.
+fn value(comm: &Comm, flag: i32) -> Vec<u8> {
+    let places = if comm.is_inter() { 2 } else { 1 };
+    let own = usize::from(comm.is_inter() && comm.own_offset() != 0);
+    let mut value = vec![!0; places * FLAG];
+    value[own * FLAG..][..FLAG].copy_from_slice(&flag.to_le_bytes());
+    value
+}
+
+/// Takes the flag out of a decision: of an intercommunicator that of the other side.
+fn take_flag(comm: &Comm, flag: Out<i32>, decision: &Decision) -> Result<()> {
+    let wanted = usize::from(comm.is_inter() && comm.own_offset() == 0);
+    let agreed = decision.value.get(wanted * FLAG..).and_then(<[u8]>::first_chunk);
+    flag.set(agreed.map_or(0, |bytes| i32::from_le_bytes(*bytes)));
+    match decision.unacknowledged {
+        false => Ok(()),
+        true => Err(Error::new(MPI_ERR_PROC_FAILED, "a member has failed, which not all have acknowledged")),
+    }
+}
+
 fn agree_on(comm: Rc<Comm>, flag: Out<i32>) -> impl Future<Output = Result<()>> {
     let mut call = Call::new(&comm);
-    // Each side of an intercommunicator has a place for its flags, and asks for the other one's.
-    let (places, own, wanted) = match (comm.is_inter(), comm.own_offset()) {
-        (false, _) => (1, 0, 0),
-        (true, 0) => (2, 0, 1),
-        (true, _) => (2, 1, 0),
-    };
     async move {
-        let mut value = vec![!0; places * FLAG];
-        value[own * FLAG..][..FLAG].copy_from_slice(&flag.get().to_le_bytes());
-        let decision = call.agree(value, Join::And).await;
-        let agreed = decision.value.get(wanted * FLAG..).and_then(<[u8]>::first_chunk);
-        flag.set(agreed.map_or(0, |bytes| i32::from_le_bytes(*bytes)));
-        match decision.unacknowledged {
-            false => Ok(()),
-            true => Err(Error::new(MPI_ERR_PROC_FAILED, "a member has failed, which not all have acknowledged")),
-        }
+        let decision = call.agree(value(&comm, flag.get()), Join::And).await;
+        take_flag(&comm, flag, &decision)
     }
 }
 
@@ -137,7 +147,7 @@ pub fn meet(comm: &Rc<Comm>, wishes: bool) -> bool {
 /// The groups without those that have failed.
 fn living(comm: &Comm, failed: &Ranks) -> (Rc<Group>, Option<Rc<Group>>) {
     let members = members(comm);
-    let dead: Vec<Proc> = failed.iter().map(|rank| members[*rank]).collect();
+    let dead: Vec<Proc> = failed.iter().map(|rank| members[rank]).collect();
     let without =
         |group: &Rc<Group>| group.derive(group.procs.iter().copied().filter(|proc| !dead.contains(proc)).collect());
     (without(&comm.local), comm.remote.as_ref().map(without))

@@ -2,6 +2,7 @@
 
 use super::victim::*;
 use crate::state::Shm;
+use crate::vigil::Vigil;
 use rustix::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 use tern_device::{
@@ -160,6 +161,23 @@ fn a_sleeper_wakes_for_a_loss_that_nobody_rings_for() {
     assert!(begun.elapsed() < Duration::from_secs(300), "it has slept on");
     assert_eq!(ears.0, [Heard::Lost(VICTIM)]);
     assert_eq!(survivor.awake(), 2, "a process that ends in its sleep counts as one that is not awake");
+}
+
+/// One whose own look is far away sleeps while another one finds a loss.
+#[test]
+fn who_finds_a_loss_has_the_others_look_at_once() {
+    let memory = memory();
+    let all = [join(&memory, 0), join(&memory, 2)];
+    let victim = start("between messages", &memory);
+    let token = all[1].prepare_sleep();
+    victim.kill();
+    assert!(all_heard(&all[0]).contains(&Heard::Lost(VICTIM)));
+    assert_ne!(all[1].prepare_sleep(), token, "it was rung");
+    (0..2).for_each(|_| all[1].end_sleep());
+    all[1].vigil.as_deref().inspect(|vigil| Vigil::make_due_in_an_hour(vigil));
+    let mut ears = Ears::default();
+    all[1].poll(&mut ears);
+    assert_eq!(ears.0, [Heard::Lost(VICTIM)]);
 }
 
 #[test]

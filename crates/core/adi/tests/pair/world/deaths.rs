@@ -97,7 +97,7 @@ impl World {
     pub fn gossip(&mut self, at: u32, to: u32) {
         if !self.is_dead(at) && at != to {
             for lost in self.engines[at as usize].lost() {
-                self.engines[at as usize].send_notice(to, [LOST, lost as u8].into());
+                self.engines[at as usize].send_notice(to, &[LOST, lost as u8]);
             }
         }
     }
@@ -140,7 +140,7 @@ impl World {
             for distance in distances.take_while(|&distance| distance < living.len()) {
                 let to = living[(own + distance) % living.len()];
                 if told.insert(to) {
-                    engine.send_notice(to, [REVOKED, *context as u8].into());
+                    engine.send_notice(to, &[REVOKED, *context as u8]);
                     moved = true;
                 }
             }
