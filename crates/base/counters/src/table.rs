@@ -174,7 +174,9 @@ counters! {
         OFFLOADED = "offloaded": Counter, "messages", Tuner;
         /// Their bytes.
         OFFLOADED_BYTES = "offloaded_bytes": Aggregate, "bytes", Tuner;
-        /// Bytes that the kernel module copied for this process, of messages and one-sided operations.
+        /// Bytes that the kernel copied for this process by process_vm_readv and process_vm_writev (CMA), of messages, collectives and one-sided operations.
+        CMA_BYTES = "cma_bytes": Aggregate, "bytes", Tuner;
+        /// Bytes that the kernel module copied for this process, of messages, collectives and one-sided operations.
         MODULE_BYTES = "module_bytes": Aggregate, "bytes", Tuner;
         /// Copies for which the module found no region of the peer's, so that process_vm_readv or process_vm_writev did them.
         MODULE_MISSED = "module_missed": Counter, "copies", Tuner;
@@ -324,6 +326,8 @@ counters! {
         POLICY_ASK_PLACES = "policy_ask_places": Counter, "calls", Tuner;
         /// Times that a buffer was used often enough to be promoted.
         POLICY_PROMOTE = "policy_promote": Counter, "buffers", Tuner;
+        /// Times that memory was used often enough to be declared to the kernel module.
+        POLICY_DECLARE = "policy_declare": Counter, "times", Tuner;
         /// Messages out of buffers that are used often enough to be lent.
         POLICY_FREQUENT = "policy_frequent": Counter, "messages", Tuner;
         /// Times that a ring was offered to a peer, or offered again.

@@ -193,6 +193,7 @@ choice! {
         GuardMode = "guard-mode",
         AskPlaces = "ask-places",
         Promote = "promote",
+        Declare = "declare",
         Frequent = "frequent",
         Rings = "rings",
         TurnColumns = "turn-columns",

@@ -48,7 +48,7 @@ impl TupleQueue for Shm {
         }
         let forks = self.direct.access.keep_forks_out();
         let memory = if forks.is_some() { self.direct.access.look_again(memory) } else { *memory };
-        let memory = self.direct.access.named(&memory);
+        let memory = self.named(peer, &memory);
         let receive = Published { key: *key, receiver, target: memory };
         let order = self.direct.order.get();
         let slot = self.own_posted(peer).publish(&receive, order, seen)?;
@@ -194,6 +194,7 @@ impl Shm {
             other_waits: false,
             source_shared: known && source.place != 0,
             target_shared: known && target.place != 0,
+            by_module: kernel && theirs.cookie != 0 && self.direct.access.has_module(peer),
             push: published && kernel,
             pull: !published && kernel,
             eager: size <= self.eager() as u64,
@@ -237,7 +238,7 @@ impl Shm {
                 if !self.direct.access.can_view(&target) {
                     return Filled::Not;
                 }
-                let (source, lies) = self.source_for_both(source, &target, false);
+                let (source, lies) = self.source_for_both(peer, source, &target, false);
                 word = posted.share(slot, word, &source, source.len, lies, begins);
                 if begins { self.copy_out(peer, posted, slot, word, begins) } else { Share::Some }
             }
@@ -259,7 +260,7 @@ impl Shm {
                 Share::Last
             }
             Deliver::JointKernel => {
-                let (source, lies) = self.source_for_both(source, &target, true);
+                let (source, lies) = self.source_for_both(peer, source, &target, true);
                 word = posted.share(slot, word, &source, source.len, lies, true);
                 self.copy_out(peer, posted, slot, word, true)
             }
@@ -267,7 +268,7 @@ impl Shm {
                 if !by_kernel && !self.direct.access.can_view(&target) {
                     return Filled::Not;
                 }
-                let (source, lies) = self.source_for_both(source, &target, by_kernel);
+                let (source, lies) = self.source_for_both(peer, source, &target, by_kernel);
                 word = posted.share(slot, word, &source, source.len, lies, false);
                 match self.hand_over(peer, posted, slot, word, Side::Sender) {
                     true => Share::Some,
@@ -287,7 +288,7 @@ impl Shm {
     }
 
     /// The source of a message that both sides may copy, as it stands in the slot, and what the target is taken for. Counts the message.
-    fn source_for_both(&self, source: &Memory, target: &Memory, kernel: bool) -> (Memory, Target) {
+    fn source_for_both(&self, peer: u32, source: &Memory, target: &Memory, kernel: bool) -> (Memory, Target) {
         let len = source.len.min(target.len);
         let (messages, bytes) = match kernel {
             true => (&counters::KERNEL, &counters::KERNEL_BYTES),
@@ -296,7 +297,7 @@ impl Shm {
         messages.add(1);
         bytes.add(len);
         match kernel {
-            true => (by_kernel(&self.direct.access.named(source)), Target::Soon),
+            true => (by_kernel(&self.named(peer, &Memory { place: 0, ..*source })), Target::Soon),
             false => (*source, self.gauge(source, target)),
         }
     }

@@ -32,7 +32,7 @@ impl Shm {
         let source = if kernel { by_kernel(source) } else { *source };
         let forks = self.direct.access.keep_forks_out();
         let target = if forks.is_some() { self.direct.access.look_again(target) } else { *target };
-        let target = if kernel { self.direct.access.named(&target) } else { target };
+        let target = if kernel { self.named(peer, &target) } else { target };
         if !kernel && target.place == 0 {
             // Another thread has forked, and the sender sees that memory no more.
             return None;
