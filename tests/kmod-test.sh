@@ -74,7 +74,7 @@ deep)
 esac
 export TERN_TEST_KERNEL
 # shellcheck disable=SC2086
-TERN_TEST_DIR=$build/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs p2p_reuse coll_region_v coll_mixed > "$build/log" || { cat "$build/log"; exit 1; }
+TERN_TEST_DIR=$build/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs p2p_reuse request_offload coll_region_v coll_mixed > "$build/log" || { cat "$build/log"; exit 1; }
 
 code=0
 # shellcheck disable=SC2086

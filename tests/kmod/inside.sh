@@ -82,6 +82,28 @@ echo 3 > /proc/sys/kernel/yama/ptrace_scope || bad "process_vm_readv cannot be f
 TERN_COSTS="$build/costs" TERN_TEST_MOST_RANKS=2 "$here/../run.sh" "$prefix" p2p_reuse || failed=1
 copied p2p_reuse 100000000
 [ "$(counted p2p_reuse cma_bytes)" = 0 ] || bad "process_vm_readv has copied what it must not"
+# The module copies while neither rank calls MPI, and so does the engine; a rank that dies meanwhile leaves nothing, as is looked at in the end.
+# beside BY: gives the copies of request_offload to it, which compares what has come before either rank calls MPI again.
+beside() {
+    log=$TERN_TEST_DIR/request_offload.2.log
+    if TERN_OFFLOAD=$1 timeout 120 "$prefix/bin/mpiexec" -n 2 "$TERN_TEST_DIR/request_offload" > "$log" 2>&1; then
+        good "TERN_OFFLOAD=$1: $(counted request_offload offloaded_module_bytes) bytes beside the program"
+    else
+        bad "TERN_OFFLOAD=$1"
+        tail -n 20 "$log"
+    fi
+}
+beside module
+[ "$(counted request_offload offloaded_module_bytes)" -gt 100000000 ] || bad "the module has not copied beside the program"
+dma=$(cat /sys/class/misc/tern/dma_bytes)
+beside dma
+[ "$(($(cat /sys/class/misc/tern/dma_bytes) - dma))" = "$(counted request_offload offloaded_dma_bytes)" ] || bad "the engine has not copied beside the program"
+if OFFLOAD_DIES=1 TERN_OFFLOAD=module "$prefix/bin/mpiexec" -n 2 "$TERN_TEST_DIR/request_offload" > /dev/null 2>&1; then
+    bad "a rank that dies during asynchronous copies: the job ended well"
+fi
+for name in contexts regions pinned_pages jobs; do
+    [ "$(cat /sys/class/misc/tern/$name)" = 0 ] || bad "a rank that died during asynchronous copies has left $name"
+done
 export TERN_TEST_WARNINGS=1 TERN_MECHANISM=module
 # shellcheck disable=SC2086
 TERN_TEST_MOST_RANKS=2 "$here/../run.sh" "$prefix" $programs || failed=1

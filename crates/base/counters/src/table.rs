@@ -174,6 +174,14 @@ counters! {
         OFFLOADED = "offloaded": Counter, "messages", Tuner;
         /// Their bytes.
         OFFLOADED_BYTES = "offloaded_bytes": Aggregate, "bytes", Tuner;
+        /// Messages that this process gave to the kernel module, which copies them while the program goes on (TERN_OFFLOAD).
+        OFFLOADED_MODULE = "offloaded_module": Counter, "messages", Tuner;
+        /// Their bytes.
+        OFFLOADED_MODULE_BYTES = "offloaded_module_bytes": Aggregate, "bytes", Tuner;
+        /// Those of them for which a DMA engine was asked for.
+        OFFLOADED_DMA_BYTES = "offloaded_dma_bytes": Aggregate, "bytes", Tuner;
+        /// Copies given to the module that it could not end, so that a process copied instead.
+        OFFLOADED_FAILED = "offloaded_failed": Counter, "messages", Tuner;
         /// Bytes that the kernel copied for this process by process_vm_readv and process_vm_writev (CMA), of messages, collectives and one-sided operations.
         CMA_BYTES = "cma_bytes": Aggregate, "bytes", Tuner;
         /// Bytes that the kernel module copied for this process, of messages, collectives and one-sided operations.

@@ -6,6 +6,7 @@
 //! declared region goes as if there were no module.
 
 use crate::costs::{Costs, Mover, Placement, Warmth};
+use crate::offload;
 use crate::promote::usage::Usage;
 use crate::rules;
 use std::rc::Rc;
@@ -62,7 +63,7 @@ impl Declaration {
 
     /// Counts a use of memory that is not declared; true when it is to be declared now.
     pub fn is_due(&mut self, of: &Use) -> bool {
-        if self.is_asked() {
+        if self.is_asked() || offload::declares(tern_settings::OFFLOAD.get(), of.len) {
             return true;
         }
         let Some(needed) = self.break_even(of).filter(|_| rules::DECLARE.is_on()) else { return false };

@@ -108,6 +108,20 @@ fn pages(segments: &[Run]) -> u64 {
     segments.iter().filter(|run| run.len > 0).map(|run| of(run) as u64).sum()
 }
 
+/// Who makes a copy that nobody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// A thread of the kernel.
+    Thread = 1,
+    /// A DMA engine, or where none can, a thread.
+    Engine = 2,
+}
+
+/// Values of a status word: the copy is under way, and it is done. An error is a negative number of the kernel's.
+pub const RUNNING: u32 = 1;
+/// See [`RUNNING`].
+pub const DONE: u32 = 0;
+
 /// Memory that this process has declared to the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declared {
@@ -236,6 +250,25 @@ impl Module {
             Ok(()) => Ok(arg.moved as usize),
             Err(errno) => Err(Failed::new(errno, arg.moved as usize)),
         }
+    }
+
+    /// Starts a copy between all of `local` and a region from byte `offset` on, into the region where `writes` says so, and returns. The end is
+    /// told in `status`: [`RUNNING`], then [`DONE`] or a negative number. Who has read that with acquire sees the bytes.
+    ///
+    /// Errors: as for [`Module::read`]; EAGAIN when too many are under way.
+    ///
+    /// # Safety
+    /// The local runs stay, and are left alone, until the end is told, or the region of the other process is gone and the word says so. `status`
+    /// stays until then.
+    pub unsafe fn start(
+        &self, (cookie, offset): (u64, u64), local: &[Run], writes: bool, beside: Beside, status: *const AtomicU32,
+    ) -> Result<(), c_int> {
+        let len = local.iter().map(|run| run.len as u64).sum();
+        let (segments, count) = (local.as_ptr() as u64, local.len() as u32);
+        let direction = if writes { WRITE } else { READ };
+        let (flags, status) = (beside as u32, status as u64);
+        let mut arg = Inline { segments, count, direction, cookie, offset, len, flags, status, ..Inline::default() };
+        call(&self.device, INLINE, &mut arg)
     }
 
     /// Copies `len` bytes between two regions, given as cookie and offset, which may be of other processes both. Errors as for

@@ -11,6 +11,7 @@ use crate::memcheck;
 use crate::segment::{Introduction, Node};
 use std::cell::RefCell;
 use std::io::ErrorKind;
+use std::sync::atomic::AtomicU32;
 use table::{Calls, Missing, Table};
 use tern_counters as counters;
 use tern_device::{Direction, Memory, Name};
@@ -18,7 +19,7 @@ use tern_policy::costs::Placement;
 use tern_policy::declaration::{Declaration, Purpose, Use};
 use tern_region::Run;
 use tern_region::cma::{Failed, Why};
-use tern_region::module::Module;
+use tern_region::module::{Beside, Module};
 use tern_settings::Mechanism;
 
 /// What this process has declared, and how it reaches what others have.
@@ -134,6 +135,23 @@ impl<M: Calls> Declarations<M> {
         if cookie != 0 || self.are_asked_for() {
             counters::MODULE_MISSED.add(1);
         }
+    }
+
+    /// See [`Table::forget`].
+    pub fn forget(&self, start: u64, cookie: u64) {
+        self.table.borrow_mut().forget(&self.module, start, cookie);
+    }
+
+    /// Starts a copy between own memory and the beginning of a region of a peer's, into the region where `writes` says so; false: it cannot
+    /// be started.
+    ///
+    /// # Safety
+    /// As for [`Module::start`].
+    pub unsafe fn start(
+        &self, own: &[Run], cookie: u64, writes: bool, beside: Beside, status: *const AtomicU32,
+    ) -> bool {
+        // SAFETY: contract of this function.
+        cookie != 0 && unsafe { self.module.start((cookie, 0), own, writes, beside, status) }.is_ok()
     }
 
     /// Copies between own memory and that of a peer, if the peer has declared it; both lists have the same length. `None`: it is to be

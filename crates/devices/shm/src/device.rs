@@ -249,7 +249,7 @@ impl Channel for Shm {
 
     fn sleep(&self, token: u32, timeout: Duration) {
         // Nobody rings for a process that is lost.
-        let timeout = if self.vigil.is_some() { timeout.min(vigil::SLEEP) } else { timeout };
+        let timeout = self.nap(if self.vigil.is_some() { timeout.min(vigil::SLEEP) } else { timeout });
         if !self.sleep_everywhere(token, self.barrier, timeout) {
             self.segment.doorbell(self.me).sleep(token, self.barrier, timeout);
         }

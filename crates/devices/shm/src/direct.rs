@@ -1,5 +1,6 @@
 //! Published receives and single copies of one process: who copies, by which mechanism.
 
+mod beside;
 mod chunks;
 mod deliver;
 mod handed_over;

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::sync::atomic::AtomicU32;
 use tern_counters as counters;
 use tern_region::Run;
 use tern_region::cma::Failed;
-use tern_region::module::{self, Declared, Module};
+use tern_region::module::{self, Beside, Declared, Module};
 
 /// Regions at a time: as many as the module has words that tell whether memory is still the same.
 const MOST: usize = 4096;
@@ -34,6 +35,15 @@ pub trait Calls {
     /// # Safety
     /// As there.
     unsafe fn write(&self, cookie: u64, offset: u64, local: &[Run]) -> Result<usize, Failed>;
+    /// [`Module::start`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn start(
+        &self, _at: (u64, u64), _local: &[Run], _writes: bool, _beside: Beside, _status: *const AtomicU32,
+    ) -> Result<(), c_int> {
+        Err(libc::EOPNOTSUPP)
+    }
 }
 
 impl Calls for Module {
@@ -53,6 +63,12 @@ impl Calls for Module {
     unsafe fn write(&self, cookie: u64, offset: u64, local: &[Run]) -> Result<usize, Failed> {
         // SAFETY: contract of this function.
         unsafe { Module::write(self, cookie, offset, local) }
+    }
+    unsafe fn start(
+        &self, at: (u64, u64), local: &[Run], writes: bool, beside: Beside, status: *const AtomicU32,
+    ) -> Result<(), c_int> {
+        // SAFETY: contract of this function.
+        unsafe { Module::start(self, at, local, writes, beside, status) }
     }
 }
 
@@ -120,6 +136,13 @@ impl Table {
             region.kept -= 1;
             self.refused = None;
         }
+    }
+
+    /// Ends the region of this cookie, kept or not: when it returns, nobody touches the memory by it.
+    pub fn forget(&mut self, module: &impl Calls, start: u64, cookie: u64) {
+        let mut regions = self.regions.range((start, 0, 0)..=(start, u64::MAX, u64::MAX));
+        let key = regions.find(|(_, region)| region.declared.cookie == cookie).map(|(&key, _)| key);
+        key.inspect(|key| self.give_up(module, key));
     }
 
     fn region(

@@ -15,6 +15,7 @@ use tern_device::{
 };
 use tern_node::clock;
 use tern_policy::costs::Placement;
+use tern_policy::offload::By;
 use tern_policy::transfer::{self, Deliver, Get, Situation};
 
 /// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
@@ -232,7 +233,7 @@ impl Shm {
         let own = source.address as *const u8;
         self.direct
             .by_kernel
-            .set(matches!(step, Deliver::Kernel | Deliver::JointKernel | Deliver::HandedOver { by_kernel: true }));
+            .set(matches!(step, Deliver::Kernel | Deliver::JointKernel | Deliver::HandedOver(By::Number | By::Module)));
         let share = match step {
             Deliver::Joint { begins } => {
                 if !self.direct.access.can_view(&target) {
@@ -264,7 +265,16 @@ impl Shm {
                 word = posted.share(slot, word, &source, source.len, lies, true);
                 self.copy_out(peer, posted, slot, word, true)
             }
-            Deliver::HandedOver { by_kernel } => {
+            Deliver::HandedOver(By::Module) => {
+                let (source, _) = self.source_for_both(peer, source, &target, true);
+                word = posted.share_with_module(slot, word, &source, source.len);
+                match self.start_beside(peer, posted, slot, word, Side::Sender) {
+                    true => Share::Some,
+                    false => self.copy_out(peer, posted, slot, word, false),
+                }
+            }
+            Deliver::HandedOver(by) => {
+                let by_kernel = by == By::Number;
                 if !by_kernel && !self.direct.access.can_view(&target) {
                     return Filled::Not;
                 }
@@ -306,12 +316,16 @@ impl Shm {
     pub(super) fn get(&self, peer: u32, source: &Memory, target: &Memory, (receiver, then): (u32, Then)) -> Pull {
         let situation = self.situation(peer, transfer::Stage::Requested, (source, target), then);
         let step = self.direct.chooser.get(&situation, clock::nanoseconds);
-        let kernel = matches!(step, Get::Kernel | Get::JointKernel | Get::HandedOver { by_kernel: true });
+        let kernel = matches!(step, Get::Kernel | Get::JointKernel | Get::HandedOver(By::Number | By::Module));
         self.direct.by_kernel.set(kernel);
         match step {
-            Get::HandedOver { by_kernel } => {
-                let Some(number) = self.begin(peer, source, target, receiver, by_kernel) else { return Pull::No };
+            Get::HandedOver(by) => {
+                let Some(number) = self.begin(peer, source, target, receiver, by) else { return Pull::No };
                 let (posted, slot) = (self.own_posted(peer), slot_of(number));
+                if by == By::Module {
+                    self.start_beside(peer, posted, slot, posted.word(slot), Side::Receiver);
+                    return Pull::Joint(number);
+                }
                 // Without room for it, this process copies when it looks.
                 self.hand_over(peer, posted, slot, posted.word(slot), Side::Receiver);
                 Pull::Joint(number)
@@ -319,7 +333,7 @@ impl Shm {
             Get::Mapped | Get::Joint => {
                 let Some(from) = self.direct.access.view(source) else { return Pull::No };
                 let joint = step == Get::Joint;
-                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
+                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, By::View)).flatten() {
                     return Pull::Joint(number);
                 }
                 let (len, lies) = (source.len.min(target.len), self.gauge(source, target));
@@ -331,7 +345,7 @@ impl Shm {
             }
             Get::Kernel | Get::JointKernel => {
                 let joint = step == Get::JointKernel;
-                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
+                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, By::Number)).flatten() {
                     return Pull::Joint(number);
                 }
                 let done = self.direct.access.read(peer, source, target);

@@ -3,9 +3,11 @@
 use super::RegionAccess;
 use crate::declared::Declarations;
 use crate::segment::{Introduction, Process};
+use std::sync::atomic::AtomicU32;
 use tern_counters as counters;
 use tern_device::{Direction, Memory, Name, NotCopied, Run as Piece};
 use tern_region::cma::{self, Failed, Pid, Run, Why};
+use tern_region::module::Beside;
 
 /// Shortest block that the kernel is asked to copy: it takes some time for each.
 const KERNEL_BLOCK: u64 = 4 << 10;
@@ -288,6 +290,32 @@ impl RegionAccess {
         let asked = self.declarations.as_ref().is_some_and(Declarations::are_asked_for);
         let reached = self.kernel[peer as usize].get().peer().filter(|reached| reached.by_number && !asked);
         reached.map(|reached| reached.pid as u32)
+    }
+
+    /// Starts a copy by the module between own memory, in one piece, and memory of a peer's that begins with its region; false: it cannot be started.
+    ///
+    /// # Safety
+    /// Both are of one transfer, which is not over before `status` tells the end; the word stays.
+    pub unsafe fn start(
+        &self, own: &Memory, theirs: &Memory, len: u64, writes: bool, beside: Beside, status: *const AtomicU32,
+    ) -> bool {
+        let start = |declarations: &Declarations| {
+            // SAFETY: contract of this function.
+            unsafe { declarations.start(&part(own, 0, len), theirs.cookie, writes, beside, status) }
+        };
+        self.declarations.as_ref().is_some_and(start)
+    }
+
+    /// Peers that are lost copy to this memory no more when this returns.
+    pub fn take_back(&self, memory: &Memory) {
+        if let Some(declarations) = self.declarations.as_ref().filter(|_| memory.cookie != 0) {
+            declarations.forget(memory.name().start, memory.cookie);
+        }
+    }
+
+    /// The kernel module is there.
+    pub fn declares(&self) -> bool {
+        self.declarations.is_some()
     }
 
     /// Whether the module was seen to copy to and from `peer`.
