@@ -15,7 +15,7 @@ mkdir "$costs"
 # costs NAME EAGER PIPE CMA MAPPED: the same nanoseconds for every size.
 costs() {
     {
-        echo "tern-costs 4"
+        echo "tern-costs 5"
         echo "origin a test"
         for near in smt l2 l3 numa machine; do
             echo "$near packet 1"
@@ -54,7 +54,7 @@ for from in 0 1g; do
 done
 
 echo "-- a file of nonsense"
-printf 'tern-costs 4\nl3 packet -1\n' > "$costs/nonsense"
+printf 'tern-costs 5\nl3 packet -1\n' > "$costs/nonsense"
 evidence=$place/log
 wanted="TERN_COSTS: $costs/nonsense: line 2: \"-1\" is not a time in nanoseconds; using default"
 if ! TERN_COSTS="$costs/nonsense" TERN_EXPLAIN=1 "$prefix/bin/mpiexec" -n 2 "$TERN_TEST_DIR/p2p_order" > "$evidence" 2>&1; then

@@ -5,7 +5,7 @@
 #   TERN_TEST_KMOD=deep            with debugging of the kernel's allocator, 100,000 random calls of each of 3 seeds, more programs,
 #                                  collectives by regions alone, and in a second machine some of mpi4py's suite at 2 ranks
 #   TERN_TEST_KMOD=count           nothing but what copies cost, in instructions
-#   TERN_TEST_VIRTUAL_LIMIT        seconds for the machine, from power on to power off [300, deep: 3000]
+#   TERN_TEST_VIRTUAL_LIMIT        seconds for the machine, from power on to power off [480, deep: 3600]
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -62,19 +62,19 @@ mpi4py="test_p2p_buf test_p2p_obj test_cco_buf test_cco_vec test_rma test_rma_nb
 case ${TERN_TEST_KMOD:-} in
 deep)
     python=$("$here/mpi4py-build.sh" "$prefix")
-    collectives=yes limit=3000 calls=100000 seeds="1 2 3" TERN_TEST_KERNEL="slub_debug=FZPU page_poison=1"
+    collectives=yes limit=3600 calls=100000 seeds="1 2 3" TERN_TEST_KERNEL="slub_debug=FZPU page_poison=1"
     programs="p2p_types p2p_segments p2p_modes p2p_published p2p_cancel p2p_columns p2p_complete p2p_fork p2p_fork_edge p2p_fork_pending
         p2p_late p2p_order p2p_partitioned p2p_persistent p2p_reuse p2p_sendrecv p2p_truncate p2p_many_waiting coll_intra coll_region coll_vector
         rma_displaced rma_dynamic rma_fork rma_gathered rma_locks rma_put_get rma_random rma_requests rma_rows rma_types rma_windows type_construct thread_pairs"
     ;;
 *)
-    collectives=no limit=300 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL=
+    collectives=no limit=480 calls=4000 seeds=$(date +%s) TERN_TEST_KERNEL=
     programs="p2p_types p2p_segments p2p_modes p2p_published p2p_many_waiting coll_region rma_displaced rma_dynamic rma_put_get rma_random"
     ;;
 esac
 export TERN_TEST_KERNEL
 # shellcheck disable=SC2086
-TERN_TEST_DIR=$build/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs coll_region_v coll_mixed > "$build/log" || { cat "$build/log"; exit 1; }
+TERN_TEST_DIR=$build/programs TERN_TEST_STEP=compile "$here/run.sh" "$prefix" $programs p2p_reuse request_offload coll_region_v coll_mixed > "$build/log" || { cat "$build/log"; exit 1; }
 
 code=0
 # shellcheck disable=SC2086

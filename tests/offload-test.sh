@@ -16,6 +16,10 @@ compiled
 with TERN_OFFLOAD=thread
 with TERN_OFFLOAD=thread TERN_PROMOTE=always
 with TERN_OFFLOAD=thread TERN_MECHANISM=cma
+# Where there is no kernel module, the program's own calls copy (tests/kmod-test.sh has the module).
+all=$programs programs="p2p_late p2p_exchange"
+with TERN_OFFLOAD=module
+programs=$all
 
 # A machine of eight cores, which is shown to the library: of these two ranks leave some, or none.
 "$prefix/bin/tern-info" --make-topology 1x1x1x8x1 "$place/machine" > "$place/said"

@@ -3,16 +3,18 @@
 // mpiexec: -x TERN_OFFLOAD=thread
 // A thread of the library copies long messages while neither rank calls MPI: of a send that finds its receive, of a receive that finds its
 // message waiting, and of an alltoall that does not block.
+// With TERN_OFFLOAD=module the kernel module does so, out of private memory and into it.
 // With OFFLOAD_THREADS the program has a thread of its own; with OFFLOAD_DIES rank 0 dies while rank 1 takes messages from it.
 #include "counter.h"
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { ROUNDS = 6 };
 
 static volatile int *flag; /* in memory that both ranks see */
-static int thread;         /* TERN_OFFLOAD asks for the thread */
+static int thread, module; /* TERN_OFFLOAD asks for the thread, or for the module, and that can do so */
 
 static double now(void)
 {
@@ -44,7 +46,7 @@ static void no_calls_until(int last, int value)
         ;
 }
 
-static void one_way(unsigned char *buffer, size_t length, int late, int round)
+static void one_way(unsigned char *buffer, size_t length, int late, int round, int beside)
 {
     int tag = late ? 1 : 2;
     unsigned char value = (unsigned char)(7 * round + tag);
@@ -59,7 +61,7 @@ static void one_way(unsigned char *buffer, size_t length, int late, int round)
         OK(MPI_Irecv(buffer, (int)length, MPI_BYTE, 0, tag, MPI_COMM_WORLD, &request));
     if (rank == (late ? 0 : 1))
         OK(MPI_Send(NULL, 0, MPI_BYTE, 1 - rank, 9, MPI_COMM_WORLD));
-    if (rank == 1 && thread)
+    if (rank == 1 && beside)
         CHECK(becomes(buffer, length, value), "%zu bytes, late %d, round %d", length, late, round);
     no_calls_until(1, 2 * (round + 1) + late);
     OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
@@ -77,7 +79,7 @@ static void alltoall(unsigned char *out, unsigned char *in, size_t length, int r
     OK(MPI_Ialltoall(out, (int)length, MPI_BYTE, in, (int)length, MPI_BYTE, MPI_COMM_WORLD, &request));
     if (rank == 0)
         OK(MPI_Send(NULL, 0, MPI_BYTE, 1, 9, MPI_COMM_WORLD));
-    if (thread) {
+    if (thread || module) {
         CHECK(becomes(in, length, 'a'), "from rank 0, %zu bytes", length);
         CHECK(becomes(in + length, length, 'b'), "from rank 1, %zu bytes", length);
     }
@@ -124,6 +126,8 @@ int main(int argc, char **argv)
     flag = base;
     /* In packets, or by a module, there is nothing for the thread. */
     thread = asked && !strcmp(asked, "thread") && (!mechanism || !strcmp(mechanism, "auto") || !strcmp(mechanism, "cma"));
+    module = asked && (!strcmp(asked, "module") || !strcmp(asked, "dma")) && access("/dev/tern", R_OK | W_OK) == 0;
+    MPI_T_pvar_handle given_module = counter_of("offloaded_module_bytes", MPI_T_PVAR_CLASS_AGGREGATE);
     MPI_T_pvar_handle given = counter("offloaded"), given_bytes = counter_of("offloaded_bytes", MPI_T_PVAR_CLASS_AGGREGATE);
     number most = 0;
     if (getenv("OFFLOAD_THREADS"))
@@ -133,8 +137,8 @@ int main(int argc, char **argv)
         unsigned char *shared, *own = malloc(2 * length);
         OK(MPI_Alloc_mem((MPI_Aint)(2 * length), MPI_INFO_NULL, &shared));
         for (int round = 0; round < ROUNDS; round++) {
-            one_way(own, length, round % 2, round);
-            one_way(shared, length, round % 2, round + ROUNDS);
+            one_way(own, length, round % 2, round, thread || module);
+            one_way(shared, length, round % 2, round + ROUNDS, thread);
             most += 2 * length;
         }
         if (getenv("OFFLOAD_DIES"))
@@ -146,10 +150,13 @@ int main(int argc, char **argv)
         free(own);
         OK(MPI_Free_mem(shared));
     }
-    number mine[2] = {counted(given), counted(given_bytes)}, all[2];
-    OK(MPI_Allreduce(mine, all, 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
+    number mine[3] = {counted(given), counted(given_bytes), counted(given_module)}, all[3];
+    OK(MPI_Allreduce(mine, all, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
     if (rank == 0)
         printf("given to the thread: %llu messages, %llu bytes of %llu\n", all[0], all[1], most);
+    if (rank == 0 && module)
+        printf("given to the module: %llu bytes of %llu\n", all[2], most);
+    CHECK(!module || all[2] >= most / 3, "%llu bytes of %llu", all[2], most);
     CHECK(!thread || all[1] >= most * 3 / 4, "%llu bytes of %llu", all[1], most);
     CHECK(!asked || strcmp(asked, "off") || all[0] == 0, "%llu messages", all[0]);
     OK(MPI_Win_free(&window));

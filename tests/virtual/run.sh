@@ -5,6 +5,7 @@
 #   DIRECTORY is what prepare.sh has filled; SECONDS is the limit, from power on to power off
 #   TERN_TEST_KERNEL   options for the kernel [none]
 #   TERN_TEST_QEMU     more options for QEMU [none]
+#   TERN_TEST_ACCEL    tcg or kvm [kvm where the processor virtualises for this machine, else tcg]
 # Exit code: that of the command; 124 after SECONDS; 125 when the machine ended without running it.
 set -eu
 
@@ -25,10 +26,17 @@ done > "$exchange/command"
 
 cores=$(nproc)
 [ "$cores" -le 4 ] || cores=4
-# Without hardware virtualisation, which a machine that is virtual itself may say it has and not have. On a busy machine
-# the kernel would take its timer for broken (no_timer_check).
+# With hardware virtualisation where the processor has it for this machine: a machine that is virtual itself may have a /dev/kvm without it, in which
+# Debian's kernel does not come to its end. On a busy machine the kernel would take its timer for broken (no_timer_check).
+accelerator=tcg
+if [ -w /dev/kvm ] && { [ -d /sys/module/kvm_intel ] || [ -d /sys/module/kvm_amd ]; } && [ ! -d /sys/module/kvm_pvm ]; then
+    accelerator=kvm
+fi
+accelerator=${TERN_TEST_ACCEL:-$accelerator}
+# The time of `-icount` is that of instructions, which only the emulator counts.
+case ${TERN_TEST_QEMU:-} in *-icount*) accelerator=tcg ;; esac
 # shellcheck disable=SC2086
-timeout --kill-after=5 "$seconds" qemu-system-x86_64 -machine q35 -accel "${TERN_TEST_ACCEL:-tcg}" -cpu max \
+timeout --kill-after=5 "$seconds" qemu-system-x86_64 -machine q35 -accel "$accelerator" -cpu max \
     -smp "$cores" -m 3G -nodefaults -no-user-config -no-reboot -display none \
     -kernel "$place/vmlinuz" -initrd "$place/initramfs" -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check ${TERN_TEST_KERNEL:-}" \
     -serial "file:$exchange/console" \

@@ -174,7 +174,17 @@ counters! {
         OFFLOADED = "offloaded": Counter, "messages", Tuner;
         /// Their bytes.
         OFFLOADED_BYTES = "offloaded_bytes": Aggregate, "bytes", Tuner;
-        /// Bytes that the kernel module copied for this process, of messages and one-sided operations.
+        /// Messages that this process gave to the kernel module, which copies them while the program goes on (TERN_OFFLOAD).
+        OFFLOADED_MODULE = "offloaded_module": Counter, "messages", Tuner;
+        /// Their bytes.
+        OFFLOADED_MODULE_BYTES = "offloaded_module_bytes": Aggregate, "bytes", Tuner;
+        /// Those of them for which a DMA engine was asked for.
+        OFFLOADED_DMA_BYTES = "offloaded_dma_bytes": Aggregate, "bytes", Tuner;
+        /// Copies given to the module that it could not end, so that a process copied instead.
+        OFFLOADED_FAILED = "offloaded_failed": Counter, "messages", Tuner;
+        /// Bytes that the kernel copied for this process by process_vm_readv and process_vm_writev (CMA), of messages, collectives and one-sided operations.
+        CMA_BYTES = "cma_bytes": Aggregate, "bytes", Tuner;
+        /// Bytes that the kernel module copied for this process, of messages, collectives and one-sided operations.
         MODULE_BYTES = "module_bytes": Aggregate, "bytes", Tuner;
         /// Copies for which the module found no region of the peer's, so that process_vm_readv or process_vm_writev did them.
         MODULE_MISSED = "module_missed": Counter, "copies", Tuner;
@@ -324,6 +334,8 @@ counters! {
         POLICY_ASK_PLACES = "policy_ask_places": Counter, "calls", Tuner;
         /// Times that a buffer was used often enough to be promoted.
         POLICY_PROMOTE = "policy_promote": Counter, "buffers", Tuner;
+        /// Times that memory was used often enough to be declared to the kernel module.
+        POLICY_DECLARE = "policy_declare": Counter, "times", Tuner;
         /// Messages out of buffers that are used often enough to be lent.
         POLICY_FREQUENT = "policy_frequent": Counter, "messages", Tuner;
         /// Times that a ring was offered to a peer, or offered again.

@@ -36,11 +36,13 @@ pub enum Mover {
     MappedPush,
     /// Both of these, each on parts of the message.
     MappedBoth,
+    /// The kernel module by the receiver, out of memory that the sender has declared to it.
+    Module,
 }
 
 impl Mover {
     /// All movers.
-    pub const ALL: [Mover; 8] = [
+    pub const ALL: [Mover; 9] = [
         Mover::Eager,
         Mover::Pipe,
         Mover::Cma,
@@ -49,6 +51,7 @@ impl Mover {
         Mover::Mapped,
         Mover::MappedPush,
         Mover::MappedBoth,
+        Mover::Module,
     ];
 
     /// The name in files and tables.
@@ -62,6 +65,7 @@ impl Mover {
             Mover::Mapped => "mapped",
             Mover::MappedPush => "mapped-push",
             Mover::MappedBoth => "mapped-both",
+            Mover::Module => "module",
         }
     }
 }
@@ -72,13 +76,21 @@ pub struct Pace {
     /// Nanoseconds for a packet without payload, from send to receive.
     pub packet: f64,
     /// Nanoseconds to move a message, without handshakes: by [`Mover`] and [`Warmth`].
-    pub movers: [[Curve; 2]; 8],
+    pub movers: [[Curve; 2]; 9],
 }
 
 impl Pace {
     /// Nanoseconds for `size` bytes.
     pub fn at(&self, mover: Mover, warmth: Warmth, size: u64) -> f64 {
         self.movers[mover as usize][warmth as usize].at(size)
+    }
+
+    /// The same of a copy by the kernel, where its module may make it: the module, or process_vm_readv and process_vm_writev if these are
+    /// quicker. Both sides and a sender are taken to gain as much by the module as a receiver does.
+    pub fn by_module(&self, mover: Mover, warmth: Warmth, size: u64) -> f64 {
+        let (own, cma, module) =
+            (self.at(mover, warmth, size), self.at(Mover::Cma, warmth, size), self.at(Mover::Module, warmth, size));
+        if module < cma { own * module / cma } else { own }
     }
 }
 
@@ -91,6 +103,14 @@ pub struct Costs {
     pub promote: Curve,
     /// V: to look up whether a promoted buffer still is what it was.
     pub lookup: f64,
+    /// To declare memory of that size to the kernel module, which pins its pages.
+    pub pin: Curve,
+    /// To give that up.
+    pub unpin: Curve,
+    /// To map memory of that size which a peer has declared, to touch each page of it once, and to unmap it.
+    pub attach: Curve,
+    /// The kernel module is there, and this process may use it. It is no figure: files of costs have nothing of it.
+    pub module: bool,
     /// More for each piece of a message that is not contiguous, copied once in user space.
     pub piece: f64,
     /// More for each piece that the kernel copies.
@@ -117,6 +137,12 @@ impl Costs {
     /// The costs between cores of this placement.
     pub fn pace(&self, placement: Placement) -> &Pace {
         &self.paces[placement as usize]
+    }
+
+    /// Nanoseconds of a copy by the kernel out of private memory that is used again and again: declared to the module, where that is there.
+    pub fn by_kernel(&self, placement: Placement, mover: Mover, warmth: Warmth, size: u64) -> f64 {
+        let pace = self.pace(placement);
+        if self.module { pace.by_module(mover, warmth, size) } else { pace.at(mover, warmth, size) }
     }
 
     /// Nanoseconds that both sides have more to do for a published receive than for a packet: to publish, find, claim and free it. The

@@ -47,6 +47,7 @@ mod copies;
 mod core_balance;
 mod core_contention;
 pub mod costs;
+pub mod declaration;
 mod demotion;
 mod facts;
 pub mod frequent;

@@ -29,11 +29,23 @@ impl Spare {
     }
 }
 
-/// Whether a process may have a thread that copies. `spare` is asked where it decides.
-pub fn may_have_copier(asked: Offload, spare: impl FnOnce() -> Spare) -> bool {
+/// Who copies while the program goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// A thread of the process, through its view of the other's memory.
+    View,
+    /// A thread of the process, which has the kernel copy by process number.
+    Number,
+    /// The kernel module, which needs no thread of the process.
+    Module,
+}
+
+/// Whether a process may have somebody that copies for it. `module`: the kernel module is there. `spare` is asked where it decides.
+pub fn may_have_copier(asked: Offload, module: bool, spare: impl FnOnce() -> Spare) -> bool {
     match asked {
         Offload::Off => false,
         Offload::Thread => true,
+        Offload::Module | Offload::Dma => module,
         Offload::Auto => spare().has_core(),
     }
 }
@@ -42,6 +54,26 @@ pub fn may_have_copier(asked: Offload, spare: impl FnOnce() -> Spare) -> bool {
 /// the other's calls, even where both are in one collective.
 pub fn goes_beside(pair: &Pair, size: usize, waits: bool) -> bool {
     pair.copies_beside && !waits && size as u64 >= MAY_PAY_FROM
+}
+
+/// Whether memory of `len` bytes is declared to the module at its first use, so that the module can be given copies of it.
+pub fn declares(asked: Offload, len: usize) -> bool {
+    matches!(asked, Offload::Module | Offload::Dma) && len as u64 >= MAY_PAY_FROM
+}
+
+/// Whether a copy out of, or into, memory that is declared to the module is given to that. Else a thread makes it, if one may.
+pub fn goes_to_module(asked: Offload, costs: &Costs, placement: Placement, size: u64) -> bool {
+    let at = |mover| costs.pace(placement).at(mover, Warmth::Warm, size);
+    match asked {
+        Offload::Module | Offload::Dma => true,
+        Offload::Auto => at(Mover::Module) <= at(Mover::Cma),
+        Offload::Off | Offload::Thread => false,
+    }
+}
+
+/// Whether a thread may make a copy that does not go to the module.
+pub fn has_thread(asked: Offload) -> bool {
+    matches!(asked, Offload::Auto | Offload::Thread)
 }
 
 /// Whether a copy of `size` bytes is long enough to be given away: it takes twice the time that a thread needs to wake up.
@@ -66,10 +98,12 @@ mod tests {
     #[test]
     fn what_the_user_asks_for_counts_first() {
         let none = Spare { one_thread: false, cores: 1, sharers: 1 };
-        let asked = |asked| may_have_copier(asked, || none);
+        let asked = |asked| may_have_copier(asked, false, || none);
         assert_eq!([Offload::Off, Offload::Auto, Offload::Thread].map(asked), [false, false, true]);
-        assert!(!may_have_copier(Offload::Off, || unreachable!("nobody asks")));
-        assert!(may_have_copier(Offload::Auto, || Spare { one_thread: true, cores: 2, sharers: 1 }));
+        assert!(!may_have_copier(Offload::Off, true, || unreachable!("nobody asks")));
+        let module = |module| may_have_copier(Offload::Module, module, || unreachable!("the kernel's threads copy"));
+        assert!(module(true) && !module(false));
+        assert!(may_have_copier(Offload::Auto, false, || Spare { one_thread: true, cores: 2, sharers: 1 }));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Frequently-used Buffers", 2009). What costs R once saves C, for a look-up of V, at each use after that.
 //! So it pays from the n-th use on when n > R / (C - V). Buffers that lie side by side may pay together.
 
-mod usage;
+pub(crate) mod usage;
 
 use crate::costs::Warmth;
 use crate::rules;

@@ -117,6 +117,9 @@ rules! {
     PROMOTE = Promote, "promote", POLICY_PROMOTE, "policy: promote; region: promotion",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "Private memory that is used often enough is made shared memory in place (TERN_PROMOTE has further forms).";
+    DECLARE = Declare, "declare", POLICY_DECLARE, "policy: declaration; shm: declared",
+        from "KNEM: a Generic and Scalable Kernel-Assisted Intra-node MPI Communication Framework (2013)":
+        "Private memory that is used often enough is declared to the kernel module, where that is there, which then copies it in place of CMA.";
     FREQUENT = Frequent, "frequent", POLICY_FREQUENT, "policy: frequent; verbs: frequent",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "A buffer that is often sent from is registered with the network card, which then takes messages from there (TERN_FREQUENT).";

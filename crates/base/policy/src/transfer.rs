@@ -159,6 +159,8 @@ pub struct Situation {
     pub placement: Placement,
     /// Whether the buffers are expected in a cache.
     pub warmth: Warmth,
+    /// The other one's memory is declared to the kernel module, which may copy in place of CMA.
+    pub by_module: bool,
     /// The two processes may have to share a core: more ranks than cores.
     pub crowded: bool,
     /// This process can give its share of the copy to a thread, and its program most likely computes before it waits ([`crate::offload`]).
@@ -180,6 +182,7 @@ impl Default for Situation {
             block: 0,
             placement: Placement::L3,
             warmth: Warmth::Warm,
+            by_module: false,
             crowded: false,
             has_copier: false,
         }
@@ -246,11 +249,16 @@ impl Situation {
             true => transfer.lone_mover(),
             false => transfer.mover(),
         };
-        let mut ns = pace.at(mover, self.warmth, self.size);
+        let mut ns = match mover {
+            Mover::Cma | Mover::CmaPush | Mover::CmaBoth if self.by_module => {
+                pace.by_module(mover, self.warmth, self.size)
+            }
+            _ => pace.at(mover, self.warmth, self.size),
+        };
         ns += self.pieces()
             * match mover {
                 Mover::Eager | Mover::Pipe => 2.0 * costs.piece,
-                Mover::Cma | Mover::CmaPush => costs.kernel_piece,
+                Mover::Cma | Mover::CmaPush | Mover::Module => costs.kernel_piece,
                 Mover::CmaBoth => costs.kernel_piece / 2.0,
                 Mover::Mapped | Mover::MappedPush => costs.piece,
                 Mover::MappedBoth => costs.piece / 2.0,
@@ -349,7 +357,9 @@ pub const FETCHED_BY_KERNEL_FROM: u64 = 12 << 10;
 /// Whether a receiver that waits for a message between private memories may have it sooner if the kernel copies it for this process
 /// alone, after a request to send, than in packets.
 pub fn may_fetch_by_kernel(costs: &Costs, placement: Placement, size: u64) -> bool {
-    let requested = Situation { size, stage: Stage::Requested, pull: true, placement, ..Situation::default() };
+    let by_module = costs.module;
+    let requested =
+        Situation { size, stage: Stage::Requested, pull: true, by_module, placement, ..Situation::default() };
     let fetched = requested.predict(costs, Transfer::Cma { by: By::Receiver }) + costs.pace(placement).packet;
     fetched < DOUBT * Situation { stage: Stage::Unseen, ..requested }.predict(costs, Transfer::Eager)
 }

@@ -1,7 +1,10 @@
 //! Each rule departs from its default after the events that it learns from, and counts that; switched off, it takes its default and counts nothing. One
 //! test, since settings are the process's.
 
+use std::rc::Rc;
 use tern_policy::collective::{Collective, InPlace, ReadInPlace};
+use tern_policy::costs::Placement;
+use tern_policy::declaration::{self, Declaration};
 use tern_policy::promote::{BufferUses, Costs, Use};
 use tern_policy::rules::{self, Rule};
 use tern_policy::{
@@ -9,7 +12,7 @@ use tern_policy::{
     ReadyPredictor, Responsiveness, Ring, RingDemand, RndvFacts, RndvPlan, SendPlan, Source, Step, VainLooks, frequent,
     guard_mode, pair::Pair, rendezvous, send, turn_columns,
 };
-use tern_settings::{Entry, POLICY};
+use tern_settings::{Entry, Mechanism, POLICY};
 
 /// A rule, and events after which it decides otherwise than its default. These begin anew each time, and tell whether it has done so.
 type Case = (&'static Rule, fn() -> bool);
@@ -33,6 +36,7 @@ const CASES: &[Case] = &[
     (&rules::PROMOTE, promotes_a_buffer),
     (&rules::PROMOTE, promotes_a_row),
     (&rules::PROMOTE, promotes_what_is_pinned),
+    (&rules::DECLARE, declares_a_buffer),
     (&rules::FREQUENT, sends_from_a_buffer),
     (&rules::RINGS, offers_a_ring),
     (&rules::TURN_COLUMNS, begins_columns_at_their_ends),
@@ -217,6 +221,18 @@ fn promotes_a_row() -> bool {
 
 fn promotes_what_is_pinned() -> bool {
     uses(5).pinned(BUFFER.start, BUFFER.len).is_some()
+}
+
+fn declares_a_buffer() -> bool {
+    let mut declaration = Declaration::new(Mechanism::Auto, Rc::default());
+    let of = declaration::Use {
+        start: 1 << 20,
+        len: 1 << 20,
+        placement: Placement::L3,
+        by_number: true,
+        purpose: declaration::Purpose::Window,
+    };
+    declaration.is_due(&of)
 }
 
 fn sends_from_a_buffer() -> bool {

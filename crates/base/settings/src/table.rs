@@ -60,10 +60,14 @@ choice! {
     pub enum Offload {
         /// The program's own calls.
         Off = "off",
-        /// A thread, in processes of one thread that have a core to spare.
+        /// A thread, or the kernel module, in processes of one thread that have a core to spare.
         Auto = "auto",
         /// A thread, wherever the process runs.
         Thread = "thread",
+        /// The kernel module, by its own threads, where it copies between the two processes.
+        Module = "module",
+        /// The same, by a DMA engine where the kernel has one.
+        Dma = "dma",
     }
 }
 
@@ -193,6 +197,7 @@ choice! {
         GuardMode = "guard-mode",
         AskPlaces = "ask-places",
         Promote = "promote",
+        Declare = "declare",
         Frequent = "frequent",
         Rings = "rings",
         TurnColumns = "turn-columns",
@@ -400,7 +405,8 @@ settings! {
 
     /// Whether a thread of the library copies long messages inside a node, so that the program computes meanwhile: those of sends that the
     /// program does not wait for, and those that a late receive finds. `auto`: where the process has one thread and more cores than ranks may
-    /// run on them. `thread`: always, also where it takes the core of a rank.
+    /// run on them; private memory that is declared to the kernel module is copied by that instead, where it is quicker. `thread`: always, also where
+    /// it takes the core of a rank. `module`, `dma`: the kernel module copies private memory, which is declared to it at its first use.
     OFFLOAD: Offload = "TERN_OFFLOAD", "auto" => "moving";
 
     /// Whether the kernel tells of promoted memory that the program unmaps (userfaultfd, where it is allowed), so that it need not be

@@ -82,7 +82,12 @@ impl Region {
         if direction == Direction::Get {
             adi.keep_places(true);
         }
-        let exposed = is_exposed(direction).then(|| direct.expose(&span(data), Exposure::ByKernel)).flatten();
+        let how = match is_exposed(direction) {
+            true => Some(Exposure::ByKernel(Lease::Brief)),
+            false if region.is_shared() => None,
+            false => Some(Exposure::Named),
+        };
+        let exposed = how.and_then(|how| direct.expose(&span(data), how));
         Some(region.named(exposed.map_or(0, |exposed| exposed.cookie)))
     }
 
@@ -142,8 +147,8 @@ impl Region {
     }
 }
 
-/// Whether memory is exposed to others who copy from or to it. What they write to must not come to be shared meanwhile. The module
-/// copies only what was declared to it.
+/// Whether memory is exposed to others who copy from or to it, and kept so. What they write to must not come to be shared meanwhile. Where the
+/// module alone copies, it copies only what was declared to it. What is read otherwise may have a name all the same ([`Exposure::Named`]).
 pub(crate) fn is_exposed(direction: Direction) -> bool {
     direction == Direction::Put || tern_settings::MECHANISM.get() == Mechanism::Module
 }

@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use tern_adi::Adi;
 use tern_coll::Peers;
-use tern_mcm::{Direct, Memory};
+use tern_mcm::{Direct, Lease, Memory};
 use tern_policy::Gauge;
 
 /// The memory that this process brings into a window. All members bring the same kind.
@@ -212,7 +212,11 @@ impl Window {
             (place, pinned) = if self.map { self.share_all(base, bytes) } else { (None, None) };
             let key = self.card.as_ref().map(|card| card.attach(base, bytes));
             let own = Memory::dense(base, bytes);
-            let exposed = if place.is_none() { self.direct().expose(&own, tern_mcm::Exposure::ByKernel) } else { None };
+            let exposed = if place.is_none() {
+                self.direct().expose(&own, tern_mcm::Exposure::ByKernel(Lease::Lasting))
+            } else {
+                None
+            };
             let cookie = exposed.map_or(0, |exposed| exposed.cookie);
             let piece = Piece { start: start as u64, len: bytes as u64, place: place.or(key).unwrap_or(0), cookie };
             if !self.shared.table(self.rank()).add(piece) {

@@ -167,15 +167,27 @@ pub struct Use {
     pub quiet: bool,
 }
 
+/// How long memory of a peer is mapped ([`SharedMemory::map`](crate::SharedMemory::map)), or own memory is exposed to the kernel's copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// For a few further calls, and longer if only few places are asked for; exposed: for one collective.
+    Brief,
+    /// Until [`unmap`](crate::unmap); exposed: as long as a window lives.
+    Lasting,
+}
+
 /// How peers reach own memory that is [exposed](crate::SingleCopy::expose).
 #[derive(Clone, Copy, Debug)]
 pub enum Exposure<'a> {
     /// At its place: private memory of the program is made shared in place for all processes of the node. What is returned lies where
     /// that could be done, which may be a part of it.
     InPlace,
-    /// By the kernel, at any time, until it is released: private memory stays private. What is returned has a cookie for [`Name`], if the kernel
+    /// By the kernel, at any time, until it is released: private memory stays private. A window is exposed for long. What is returned has a cookie for [`Name`], if the kernel
     /// module has a region that begins there and has all of it.
-    ByKernel,
+    ByKernel(Lease),
+    /// By the kernel, for a short time, whoever is told of the memory. What is returned has a cookie, and need not be released. `None`: the kernel
+    /// module has no region of it.
+    Named,
     /// By the kernel, for one message of which a request tells this peer. What is returned has a cookie, if the kernel module has a region for it,
     /// and need not be released.
     InRequest(u32),

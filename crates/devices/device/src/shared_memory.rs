@@ -1,6 +1,6 @@
 //! Memory that processes of a node share, or reach in each other: for windows and collectives (docs/parts/one-sided.md, docs/parts/collectives.md).
 
-use crate::{Direction, Memory, Name, Run};
+use crate::{Direction, Lease, Memory, Name, Run};
 
 /// Why a copy has not moved all of its bytes ([`SharedMemory::copy`]); some may have been moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,15 +22,6 @@ pub enum AfterFork {
     Shared,
     /// A copy for itself, as of private memory.
     Copied,
-}
-
-/// How long memory of a peer is mapped ([`SharedMemory::map`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lease {
-    /// For a few further calls, and longer if only few places are asked for.
-    Brief,
-    /// Until [`unmap`].
-    Lasting,
 }
 
 /// Memory that lasts longer than one message. A device that has none of it implements nothing here. `peer` is never this process.

@@ -7,54 +7,112 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::memcheck;
 use crate::segment::{Introduction, Node};
 use std::cell::RefCell;
-use table::{Calls, Table};
+use std::io::ErrorKind;
+use std::sync::atomic::AtomicU32;
+use table::{Calls, Missing, Table};
 use tern_counters as counters;
 use tern_device::{Direction, Memory, Name};
+use tern_policy::costs::Placement;
+use tern_policy::declaration::{Declaration, Purpose, Use};
 use tern_region::Run;
 use tern_region::cma::{Failed, Why};
-use tern_region::module::Module;
+use tern_region::module::{Beside, Module};
+use tern_settings::Mechanism;
 
 /// What this process has declared, and how it reaches what others have.
 pub struct Declarations<M: Calls = Module> {
     module: M,
+    policy: RefCell<Declaration>,
     table: RefCell<Table>,
 }
 
-impl Declarations {
-    /// `None`, and a line on the standard error, where there is no module.
-    pub fn open(node: &Node) -> Option<Declarations> {
-        match Module::open() {
-            Ok(module) => Some(Declarations::new(module)),
-            Err(error) => {
-                if node.first_to_tell() {
-                    tern_settings::warn!(
-                        "TERN_MECHANISM=module: /dev/tern cannot be opened: {error}. Messages are copied as with \
-                         TERN_MECHANISM=cma; docs/kernel-module.md tells how the module is installed"
-                    );
-                }
-                None
-            }
-        }
+/// The module, where the user's setting allows it and it is there. Where it cannot be opened a line says so: on the standard error if the user
+/// has asked for it.
+pub fn open(node: &Node, asked: Mechanism) -> Option<Module> {
+    // Valgrind does not know the module's calls.
+    let is_wanted = asked == Mechanism::Module || asked == Mechanism::Auto && !memcheck::is_running();
+    let error = match is_wanted.then(Module::open)? {
+        Ok(module) => return Some(module),
+        Err(error) => error,
+    };
+    if asked == Mechanism::Module && node.first_to_tell() {
+        tern_settings::warn!(
+            "TERN_MECHANISM=module: /dev/tern cannot be opened: {error}. Messages are copied as with \
+             TERN_MECHANISM=cma; docs/kernel-module.md tells how the module is installed"
+        );
+    } else if asked == Mechanism::Auto && error.kind() != ErrorKind::NotFound && node.first_to_tell() {
+        tern_settings::info!(
+            "/dev/tern is there and cannot be opened: {error}. Messages are copied without the kernel module"
+        );
     }
+    None
 }
 
 impl<M: Calls> Declarations<M> {
-    fn new(module: M) -> Declarations<M> {
-        Declarations { module, table: RefCell::default() }
+    pub fn new(module: M, policy: Declaration) -> Declarations<M> {
+        Declarations { module, policy: RefCell::new(policy), table: RefCell::default() }
     }
 
-    /// Own memory, which is not opaque, with the cookie of its region. Where the module cannot take it, without one.
-    pub fn named(&self, memory: &Memory) -> Memory {
+    /// Whether each copy by the kernel goes by the module, because the user has asked for it.
+    pub fn are_asked_for(&self) -> bool {
+        self.policy.borrow().is_asked()
+    }
+
+    /// Whether a copy of so many bytes of declared memory goes by the module ([`Declaration::takes`]).
+    #[inline]
+    pub fn takes(&self, len: usize, by_number: bool) -> bool {
+        self.policy.borrow().takes(len, by_number)
+    }
+
+    /// Own memory, which is not opaque, with the cookie of its region. Where the module cannot take it, or where that does not pay, without one.
+    /// `by`: who copies, and whether the kernel copies for it by the number of this process too.
+    pub fn named(&self, memory: &Memory, by: (Placement, bool)) -> Memory {
         let (start, (_, len)) = (memory.name().start, memory.span());
-        let cookie = self.table.borrow_mut().declare(&self.module, start, len);
-        Memory { cookie: cookie.unwrap_or(0), ..*memory }
+        // Of memory at long strides most of what would be pinned is not copied.
+        let pays = memory.place == 0 && memory.len >= len / 2;
+        if !pays && !self.are_asked_for() {
+            return *memory;
+        }
+        let of = used(start, len, by, Purpose::Transfer);
+        let cookie = self.ask(&of, |table, due| table.declare(&self.module, start, len, due));
+        Memory { cookie, ..*memory }
     }
 
-    /// Declares own memory in pieces, none of which is empty, as one region: its cookie; 0: the module does not take it.
-    pub fn declare(&self, segments: &[Run]) -> u64 {
-        self.table.borrow_mut().declare_segments(&self.module, segments).unwrap_or(0)
+    /// Declares own memory in pieces, none of which is empty, as one region: its cookie; 0: it has none.
+    pub fn declare(&self, segments: &[Run], by: (Placement, bool)) -> u64 {
+        let len = segments.iter().map(|run| run.len as u64).sum();
+        let of = used(segments.first().map_or(0, |run| run.at as u64), len, by, Purpose::Transfer);
+        self.ask(&of, |table, due| table.declare_segments(&self.module, segments, due))
+    }
+
+    /// Declares private memory of this process for all peers, until [`Declarations::cover`]: the cookie of a region that begins at `start`
+    /// and has all of it; 0: it has none.
+    pub fn expose(&self, start: u64, len: u64, by: (Placement, bool), purpose: Purpose) -> u64 {
+        let of = used(start, len, by, purpose);
+        self.ask(&of, |table, due| table.keep(&self.module, start, len, due))
+    }
+
+    /// The same of what every peer has to reach.
+    pub fn introduce(&self, start: u64, len: u64) -> u64 {
+        self.table.borrow_mut().keep(&self.module, start, len, || true).unwrap_or(0)
+    }
+
+    /// The cookie that the table gives, which asks whether it is time to declare the memory; 0: there is none.
+    fn ask(&self, of: &Use, find: impl FnOnce(&mut Table, &mut dyn FnMut() -> bool) -> Result<u64, Missing>) -> u64 {
+        let mut policy = self.policy.borrow_mut();
+        let found = find(&mut self.table.borrow_mut(), &mut || policy.is_due(of));
+        if found == Err(Missing::Refused) {
+            policy.refused(of.start, of.len);
+        }
+        found.unwrap_or(0)
+    }
+
+    /// Ends what [`Declarations::expose`] began, which gave this cookie. The memory may be the program's from now on.
+    pub fn cover(&self, start: u64, cookie: u64) {
+        self.table.borrow_mut().end(start, cookie);
     }
 
     /// Copies the first bytes of the region that a peer has declared in pieces to own memory. False: it is to be copied in another way.
@@ -67,20 +125,33 @@ impl<M: Calls> Declarations<M> {
         let copied = cookie != 0 && unsafe { self.module.read(cookie, 0, own) } == Ok(len);
         match copied {
             true => counters::MODULE_BYTES.add(len as u64),
-            false => counters::MODULE_MISSED.add(1),
+            false => self.count_missed(cookie),
         }
         copied
     }
 
-    /// Declares private memory of this process for all peers, until [`Declarations::cover`]: the cookie of a region that begins at `start`
-    /// and has all of it; 0: the module does not take it.
-    pub fn expose(&self, start: u64, len: u64) -> u64 {
-        self.table.borrow_mut().keep(&self.module, start, len).unwrap_or(0)
+    /// Where the user has not asked for the module, memory may well have no region.
+    fn count_missed(&self, cookie: u64) {
+        if cookie != 0 || self.are_asked_for() {
+            counters::MODULE_MISSED.add(1);
+        }
     }
 
-    /// Ends what [`Declarations::expose`] began, which gave this cookie. The memory may be the program's from now on.
-    pub fn cover(&self, start: u64, cookie: u64) {
-        self.table.borrow_mut().end(start, cookie);
+    /// See [`Table::forget`].
+    pub fn forget(&self, start: u64, cookie: u64) {
+        self.table.borrow_mut().forget(&self.module, start, cookie);
+    }
+
+    /// Starts a copy between own memory and the beginning of a region of a peer's, into the region where `writes` says so; false: it cannot
+    /// be started.
+    ///
+    /// # Safety
+    /// As for [`Module::start`].
+    pub unsafe fn start(
+        &self, own: &[Run], cookie: u64, writes: bool, beside: Beside, status: *const AtomicU32,
+    ) -> bool {
+        // SAFETY: contract of this function.
+        cookie != 0 && unsafe { self.module.start((cookie, 0), own, writes, beside, status) }.is_ok()
     }
 
     /// Copies between own memory and that of a peer, if the peer has declared it; both lists have the same length. `None`: it is to be
@@ -103,7 +174,7 @@ impl<M: Calls> Declarations<M> {
             // SAFETY: contract of this function.
             let copied = name.cookie != 0 && unsafe { self.call(name.cookie, offset, &part, direction) } == Ok(len);
             if !copied {
-                counters::MODULE_MISSED.add(1);
+                self.count_missed(name.cookie);
                 return None;
             }
             moved += len;
@@ -139,6 +210,11 @@ impl<M: Calls> Declarations<M> {
         );
         tern_region::cma::probe_by(address, nonce, get, put).is_ok()
     }
+}
+
+/// A use of memory, of which the placement of the other process is known, and whether CMA works between the two.
+fn used(start: u64, len: u64, (placement, by_number): (Placement, bool), purpose: Purpose) -> Use {
+    Use { start: start as usize, len: len as usize, placement, by_number, purpose }
 }
 
 /// What is left of a list.

@@ -1,5 +1,6 @@
 //! The shared-memory device: how it begins, and the contract of all devices.
 
+use crate::declared;
 use crate::direct::THRESHOLD;
 use crate::doorbell;
 use crate::fork;
@@ -59,9 +60,10 @@ impl Shm {
             look: 1,
             write_back: geometry.data < LARGE,
         };
-        let chooser = Rc::new(tern_tune::chooser());
+        let module = declared::open(segment.node(), tern_settings::MECHANISM.get());
+        let chooser = Rc::new(tern_tune::chooser(module.is_some()));
         let room = Rc::new(OwnCacheRoom::new(processes.into()));
-        let access = RegionAccess::new(&segment, fd, me, &chooser, room.clone(), fork::quiesce)?;
+        let access = RegionAccess::new(&segment, fd, me, &chooser, room.clone(), fork::quiesce, module)?;
         Ok(Shm {
             segment,
             direct: Transfers::new(access, chooser, room, processes, division.room() / 4 * 3),
@@ -245,7 +247,8 @@ impl Channel for Shm {
     }
 
     fn sleep(&self, token: u32, timeout: Duration) {
-        let timeout = self.vigil.as_ref().map_or(timeout, |vigil| timeout.min(vigil.longest_sleep()));
+        // Nobody rings for a process that is lost.
+        let timeout = self.nap(self.vigil.as_ref().map_or(timeout, |vigil| timeout.min(vigil.longest_sleep())));
         if !self.sleep_everywhere(token, self.barrier, timeout) {
             self.segment.doorbell(self.me).sleep(token, self.barrier, timeout);
         }

@@ -1,5 +1,6 @@
 //! Published receives and single copies of one process: who copies, by which mechanism.
 
+mod beside;
 mod chunks;
 mod deliver;
 mod handed_over;
@@ -44,6 +45,12 @@ impl Shm {
         }
         let kernel = matches!(asked, Mechanism::Auto | Mechanism::Cma | Mechanism::Module) && self.copies(peer);
         kernel.then_some(By::Kernel)
+    }
+
+    /// Own memory with the name that the kernel module gives it, for `peer`.
+    #[inline]
+    fn named(&self, peer: u32, memory: &Memory) -> Memory {
+        self.direct.access.named(memory, peer, || self.placement(peer))
     }
 
     /// The kernel copies between this process and `peer`: see [`Pair::kernel`].
@@ -145,10 +152,12 @@ impl SingleCopy for Shm {
                 let (range, place) = access.pin(start, len)?;
                 Some(Memory { place, ..Memory::dense(range.start as *const u8, range.len()) })
             }
-            Exposure::ByKernel => Some(Memory { cookie: access.expose_for_all(start, len), ..*memory }),
-            Exposure::InRequest(peer) => self.is_home(peer).then(|| access.named(memory)),
+            Exposure::ByKernel(lease) => Some(Memory { cookie: access.expose_for_all(start, len, lease), ..*memory }),
+            Exposure::Named => access.named_for_all(memory),
+            Exposure::InRequest(peer) => self.is_home(peer).then(|| self.named(peer, memory)),
             Exposure::Segments(peer, segments) => {
-                let open = || access.open_region(self.segment.process(self.me), memory, segments);
+                let by = || (peer, self.placement(peer));
+                let open = || access.open_region(self.segment.process(self.me), memory, segments, by());
                 self.is_home(peer).then(open).flatten()
             }
         }

@@ -8,7 +8,7 @@
 mod slot;
 mod word;
 
-pub use slot::{CHUNKS, Slot};
+pub use slot::{ByModule, CHUNKS, Slot};
 pub use word::{Stage, Word};
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
@@ -117,14 +117,17 @@ impl PostedReceives {
     }
 
     /// Begins a copy from `source` in a free slot, in which the sender may take part, once it knows the slot and
-    /// `order`; `None` when there is none. `lies`: what the target is taken for.
-    pub fn begin(&self, receive: &Published, source: &Memory, order: u32, lies: Target) -> Option<u32> {
+    /// `order`; `None` when there is none. `lies`: what the target is taken for. `module`: the kernel module copies all.
+    pub fn begin(&self, receive: &Published, source: &Memory, order: u32, lies: Target, module: bool) -> Option<u32> {
         let index = self.free_slot()?;
         let slot = self.slot(index);
         slot.key[1].store((receive.receiver as u64) << 32, Ordering::Relaxed);
         slot.set_target(&receive.target);
         let word = Word::new(Stage::Claimed, 0, order).joint();
-        self.share(index, word, source, source.len, lies, false);
+        match module {
+            true => self.share_with_module(index, word, source, source.len),
+            false => self.share(index, word, source, source.len, lies, false),
+        };
         Some(index)
     }
 
@@ -257,6 +260,16 @@ impl PostedReceives {
         self.set(slot, word.to(lies), Stage::Shared, size)
     }
 
+    /// Leaves a claimed receive to the kernel module, which copies all of `source`; its word from now on.
+    pub fn share_with_module(&self, slot: u32, word: Word, source: &Memory, size: u64) -> Word {
+        self.share(slot, word.by_module(), &Memory { place: 0, ..*source }, size, Target::Soon, true)
+    }
+
+    /// Says that the module has copied all of a slot that was shared as `word`. Both sides may come to say so.
+    pub fn finish_for_module(&self, slot: u32, word: Word) {
+        self.swap(slot, word, Stage::Filled);
+    }
+
     /// Says that a claimed receive is filled by packets.
     pub fn send_packets(&self, slot: u32, word: Word) {
         // Release: pairs with the acquire in `word`.
@@ -322,3 +335,55 @@ impl PostedReceives {
 
 #[cfg(all(test, loom))]
 mod model;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const KEY: Key = Key { context: 1, source: 0, tag: 7 };
+
+    /// A receive that its sender has left to the module.
+    fn shared(posted: &PostedReceives) -> (u32, Word) {
+        let bytes = [0u8; 64];
+        let memory = Memory { cookie: 5, ..Memory::dense(bytes.as_ptr(), bytes.len()) };
+        let slot = posted.publish(&Published { key: KEY, receiver: 3, target: memory }, 9, 0).expect("room");
+        let word = posted.word(slot);
+        assert!(posted.claim(slot, word));
+        (slot, posted.share_with_module(slot, word, &memory, 64))
+    }
+
+    /// What the kernel writes.
+    fn tell(posted: &PostedReceives, slot: u32, status: u32) {
+        // SAFETY: the word of a slot that lives.
+        unsafe { &*posted.slot(slot).status() }.store(status, Ordering::Release);
+    }
+
+    #[test]
+    fn what_the_module_copies_is_nobody_elses_and_either_side_sees_the_end() {
+        let posted = PostedReceives::default();
+        let (slot, word) = shared(&posted);
+        assert!(word.is_by_module() && word.is_by_kernel());
+        assert_eq!(posted.slot(slot).by_module(), ByModule::UnderWay);
+        assert!([false, true].iter().all(|&back| posted.slot(slot).claim(word, back, 1).is_none()));
+        tell(&posted, slot, tern_region::module::DONE);
+        assert_eq!(posted.slot(slot).by_module(), ByModule::Done);
+        posted.finish_for_module(slot, word);
+        assert_eq!(posted.word(slot).stage(), Stage::Filled);
+        // The receiver has gone on before the sender comes to say so too.
+        posted.free(slot, posted.word(slot));
+        posted.finish_for_module(slot, word);
+        assert_eq!(posted.word(slot).stage(), Stage::Free);
+    }
+
+    #[test]
+    fn a_copy_that_the_module_could_not_end_is_given_back_once() {
+        let posted = PostedReceives::default();
+        let (slot, word) = shared(&posted);
+        tell(&posted, slot, (-libc::ENOENT) as u32);
+        assert_eq!(posted.slot(slot).by_module(), ByModule::Failed);
+        assert!(posted.slot(slot).take_from_module(ByModule::Failed));
+        assert!(!posted.slot(slot).take_from_module(ByModule::Failed), "the other side may have it now");
+        assert_eq!(posted.slot(slot).by_module(), ByModule::Over);
+        assert_eq!(posted.slot(slot).claim(word, true, 1), Some(0), "all of it is one chunk");
+    }
+}

@@ -86,9 +86,9 @@ pub fn copy_chunks(
 ) -> Share {
     let (source, target) = (posted.source(slot, word), posted.target(slot));
     let by_kernel = word.is_by_kernel();
-    let begun = if by_kernel && word.is_joint() { PROOF } else { 0 };
+    let begun = if by_kernel && word.is_joint() && !word.is_by_module() { PROOF } else { 0 };
     let len = source.len.min(target.len) - begun;
-    let chunk_len = chunk(len, by_kernel);
+    let chunk_len = if word.is_by_module() { len } else { chunk(len, by_kernel) };
     let chunks = len.div_ceil(chunk_len) as u32;
     let (shared, back) = (posted.slot(slot), side == Side::Receiver);
     if back && shared.is_refused() {

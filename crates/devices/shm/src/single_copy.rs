@@ -17,13 +17,15 @@ use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
-use tern_device::{Memory, Purpose, SpeculativeAddress, Use};
+use tern_device::{Lease, Memory, Purpose, SpeculativeAddress, Use};
 use tern_policy::costs::{CacheRoom, Costs, Placement, Promotion};
+use tern_policy::declaration::{self, Declaration};
 use tern_policy::transfer::{Chooser, Thresholds};
 use tern_region::cma::Beacon;
+use tern_region::module::Module;
 use tern_region::promote::Quiesce;
 use tern_region::{Heap, Place, Promoter, Views};
-use tern_settings::Mechanism;
+use tern_settings::{Mechanism, Promote};
 use tern_tune::OwnCacheRoom;
 
 /// Own memory that peers may be at.
@@ -90,8 +92,10 @@ pub struct RegionAccess {
     kernel: Vec<Cell<Kernel>>,
     /// By which peers know that they reach this process, and no other one.
     beacon: Box<Beacon>,
-    /// With TERN_MECHANISM=module, where the module is there.
+    /// Where the kernel module is there.
     declarations: Option<Declarations>,
+    /// The last copy by the kernel was the module's.
+    by_module: Cell<bool>,
     /// Own memory in pieces, of messages.
     regions: Regions,
     /// What all processes of the node share.
@@ -99,26 +103,26 @@ pub struct RegionAccess {
 }
 
 impl RegionAccess {
-    /// For process `me` of the segment that lies in `file`, which outlives the value. `quiesce` keeps peers away before a fork.
+    /// For process `me` of the segment that lies in `file`, which outlives the value. `module`: the kernel module, if it is there. `quiesce` keeps peers away before a fork.
     pub fn new(
         segment: &Segment, file: BorrowedFd<'_>, me: u32, chooser: &Rc<Chooser>, room: Rc<OwnCacheRoom>,
-        quiesce: Quiesce,
+        quiesce: Quiesce, module: Option<Module>,
     ) -> io::Result<RegionAccess> {
         let (base, span) = segment.geometry.heap(me);
         let heap = Rc::new(Heap::new(file.try_clone_to_owned()?, base, span));
         let beacon = Beacon::new();
-        let declarations = match tern_settings::MECHANISM.get() {
-            Mechanism::Module => Declarations::open(segment.node()),
-            _ => None,
-        };
+        let declaration = || Declaration::new(chooser.asked(), chooser.costs().clone());
+        let declarations = module.map(|module| Declarations::new(module, declaration()));
         let cookie = declarations.as_ref().map_or(0, |declarations| {
             // As long as this process has a part in the segment.
-            declarations.expose(beacon.address(), size_of::<Beacon>() as u64)
+            declarations.introduce(beacon.address(), size_of::<Beacon>() as u64)
         });
         segment.process(me).introduce(std::process::id(), &beacon, cookie);
         let exposed = Rc::<Exposed>::default();
         let in_use = exposed.clone();
-        let policy = tern_settings::PROMOTE.get();
+        // What the user wants the module to copy need not be shared.
+        let by_module = declarations.as_ref().is_some_and(Declarations::are_asked_for);
+        let policy = if by_module { Promote::Off } else { tern_settings::PROMOTE.get() };
         tern_copy::use_vectors(chooser.costs().vectors);
         let told = tells();
         let mut costs = chooser.costs().clone();
@@ -144,6 +148,7 @@ impl RegionAccess {
             kernel: vec![Cell::new(Kernel::Untried); segment.geometry.processes as usize],
             beacon,
             declarations,
+            by_module: Cell::new(false),
             regions: Regions::default(),
             node: segment.node(),
         })
@@ -166,13 +171,30 @@ impl RegionAccess {
         Memory { place: place.map_or(0, |Place(at)| at.wrapping_add_signed(-low)), ..memory }
     }
 
-    /// Own memory with the name that the kernel module gives it, where that copies.
+    /// Own memory with the name that the kernel module gives it, where that copies for `peer`, which is there.
     #[inline]
-    pub fn named(&self, memory: &Memory) -> Memory {
+    pub fn named(&self, memory: &Memory, peer: u32, placement: impl FnOnce() -> Placement) -> Memory {
         match &self.declarations {
-            Some(declarations) if !memory.is_opaque() => declarations.named(memory),
+            Some(declarations) if !memory.is_opaque() => {
+                declarations.named(memory, (placement(), self.has_number(peer)))
+            }
             _ => *memory,
         }
+    }
+
+    /// The same for all peers. `None`: the module has no region of it.
+    pub fn named_for_all(&self, memory: &Memory) -> Option<Memory> {
+        let declarations = self.declarations.as_ref()?;
+        let (start, len) = (memory.address as *const u8, memory.len as usize);
+        let is_shared =
+            || self.heap.place(start, len).or_else(|| self.promoter.borrow_mut().known(start, len)).is_some();
+        let named = (len > 0 && !is_shared()).then(|| declarations.named(memory, self.anybody()))?;
+        (named.cookie != 0).then_some(named)
+    }
+
+    /// Where others are, and whether the kernel copies for all of them by number.
+    fn anybody(&self) -> (Placement, bool) {
+        (Placement::L3, (0..self.kernel.len() as u32).all(|peer| self.has_number(peer)))
     }
 
     /// The place that dense memory had when that was last found out. Counts as a use of it where that is sure.
@@ -249,11 +271,17 @@ impl RegionAccess {
 
     /// Notes that all peers may be at memory by the kernel, until [`RegionAccess::cover_for_all`]. What is private of it stays so.
     /// Gives the cookie of the module's region that begins there and has all of it; 0: there is none.
-    pub fn expose_for_all(&self, memory: *const u8, len: usize) -> u64 {
+    pub fn expose_for_all(&self, memory: *const u8, len: usize, lease: Lease) -> u64 {
         self.exposed.windows.borrow_mut().push(memory as usize..memory as usize + len);
         self.exposed.quiet.set(false);
         self.promoter.borrow_mut().settle(memory, len);
-        self.declarations.as_ref().map_or(0, |declarations| declarations.expose(memory as u64, len as u64))
+        let purpose = match lease {
+            Lease::Brief => declaration::Purpose::Transfer,
+            Lease::Lasting => declaration::Purpose::Window,
+        };
+        let expose =
+            |declarations: &Declarations| declarations.expose(memory as u64, len as u64, self.anybody(), purpose);
+        self.declarations.as_ref().map_or(0, expose)
     }
 
     /// Ends what [`RegionAccess::expose_for_all`] began, with the cookie that it gave.

@@ -9,6 +9,7 @@
 
 mod arena;
 mod disturbance;
+mod pins;
 mod promotion;
 mod receiver;
 mod roles;
@@ -23,6 +24,7 @@ use tern_node::Ticks;
 use crate::place;
 use arena::{Arena, Found};
 pub use disturbance::{Disturbance, Signs};
+use pins::PINNED;
 use promotion::PROMOTED;
 use tern_policy::costs::{Costs, Curve, Mover, Pace, Placement, Warmth};
 
@@ -31,7 +33,7 @@ const SIZES: [usize; 8] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10,
 /// The largest of them.
 const LARGEST: usize = SIZES[SIZES.len() - 1];
 /// The movers that are measured, by number of the mover; eager messages move as piped ones do.
-const MOVERS: [Mover; 7] = {
+const MOVERS: [Mover; 8] = {
     let [Mover::Eager, movers @ ..] = Mover::ALL else { panic!("eager is the first of them") };
     movers
 };
@@ -127,16 +129,22 @@ fn conclude(found: Vec<(Placement, Found)>) -> Calibration {
         single(found.switch, &mut costs.switch);
         single(found.lookup, &mut costs.lookup);
         costs.vectors = found.vectors.is_some_and(|vectors| vectors > 0.0);
-        let sizes = PROMOTED.iter().zip(found.promote);
-        let points: Vec<_> = sizes.filter_map(|(size, ns)| Some((*size as u64, ns?))).collect();
-        if points.len() == PROMOTED.len()
-            && let Ok(curve) = Curve::new(points)
-        {
-            costs.promote = curve;
+        whole(&PROMOTED, &found.promote, &mut costs.promote);
+        let [pin, unpin, attach] = &found.pins;
+        for (found, curve) in [(pin, &mut costs.pin), (unpin, &mut costs.unpin), (attach, &mut costs.attach)] {
+            whole(&PINNED, found, curve);
         }
     }
     let signs = found.iter().fold(Signs::default(), |signs, (_, found)| signs.worst(found.signs));
     Calibration { costs, signs, gaps }
+}
+
+/// Takes over a curve of which every point was found.
+fn whole(sizes: &[usize], found: &[Option<f64>], curve: &mut Curve) {
+    let points: Option<Vec<_>> = sizes.iter().zip(found).map(|(size, ns)| Some((*size as u64, (*ns)?))).collect();
+    if let Some(Ok(measured)) = points.map(Curve::new) {
+        *curve = measured;
+    }
 }
 
 /// The costs between two cores that were measured, with `default` where nothing was found.
@@ -158,6 +166,8 @@ fn pace(found: &Found, default: &Pace, mut gaps: Option<&mut Vec<String>>) -> Pa
                 .filter_map(|(size, ns)| Some((*size as u64, (ns? - word).max(1.0))))
                 .collect();
             let curve = match points.len() {
+                // Without the kernel module nothing is missing.
+                0 if mover == Mover::Module => continue,
                 0 | 1 => Err("was not measured".to_owned()),
                 _ => Curve::new(points),
             };

@@ -8,9 +8,9 @@ use tern_policy::transfer::{Chooser, SingleCopy};
 
 use crate::{load, shared_cache};
 
-/// The chooser that TERN_COSTS, TERN_MECHANISM, TERN_SINGLE_COPY_FROM and TERN_COLL_SINGLE_COPY_FROM ask for.
-pub fn chooser() -> Chooser {
-    let costs = load();
+/// `module`: this process may use the kernel module. The chooser that TERN_COSTS, TERN_MECHANISM, TERN_SINGLE_COPY_FROM and TERN_COLL_SINGLE_COPY_FROM ask for.
+pub fn chooser(module: bool) -> Chooser {
+    let costs = Costs { module, ..load() };
     let single_copy = single_copy(&costs);
     Chooser::new(Rc::new(costs), tern_settings::MECHANISM.get(), single_copy)
 }

@@ -1,8 +1,10 @@
 //! A table for the user who asks why a message went the way it did (TERN_EXPLAIN).
 
 use std::fmt::Write;
+use std::rc::Rc;
 
 use tern_policy::costs::{Costs, Placement, Warmth};
+use tern_policy::declaration::{self, Declaration, Purpose};
 use tern_policy::pair::{Advice, Group};
 use tern_policy::transfer::{
     Choice, FETCHED_BY_KERNEL_FROM, Rooted, SingleCopy, Situation, Stage, Thresholds, Transfer, choose,
@@ -76,6 +78,9 @@ pub fn explain(costs: &Costs, facts: &Between) -> String {
             bytes(size)
         );
     }
+    if costs.module {
+        declared(&mut text, costs, facts);
+    }
     for (buffers, shared) in [("private", false), ("shared", true)] {
         for (stage, other_waits, case) in CASES {
             let _ = writeln!(text, "\nBuffers {buffers}; {case}:");
@@ -99,6 +104,7 @@ pub fn explain(costs: &Costs, facts: &Between) -> String {
                     block: 0,
                     placement: facts.placement,
                     warmth: Warmth::Warm,
+                    by_module: costs.module && !shared,
                     crowded: facts.crowded,
                     has_copier: false,
                 };
@@ -115,6 +121,25 @@ pub fn explain(costs: &Costs, facts: &Between) -> String {
     }
     classes(&mut text, costs, facts);
     text
+}
+
+/// From which use on private memory is declared to the kernel module.
+fn declared(text: &mut String, costs: &Costs, facts: &Between) {
+    let declaration = Declaration::new(Mechanism::Auto, Rc::new(costs.clone()));
+    let of = |len| declaration::Use {
+        start: 0,
+        len,
+        placement: facts.placement,
+        by_number: facts.push || facts.pull,
+        purpose: Purpose::Transfer,
+    };
+    let uses = |len: usize| declaration.break_even(&of(len)).map_or("never".to_owned(), |uses| uses.to_string());
+    let [short, middle, long] = [16 << 10, 64 << 10, 1 << 20].map(uses);
+    let _ = writeln!(
+        text,
+        "The kernel module is there: in the tables cma is its copy of memory that was declared to it, where that is quicker. Memory is\n\
+         declared from a use on that pays: of 16 KiB {short}, of 64 KiB {middle}, of 1 MiB {long}."
+    );
 }
 
 /// From which lengths on a way pays, by what the cores of two processes share.

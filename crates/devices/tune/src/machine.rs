@@ -2,7 +2,7 @@
 
 use tern_node::topology::{Neighbours, first_line};
 
-/// What costs depend on: the processor, its microcode, the kernel, the cores that may be used and
+/// What costs depend on: the processor, its microcode, the kernel and whether it has Tern's module, the cores that may be used and
 /// how they lie. Two machines of one kind have the same text, so that machines which share a home
 /// directory share their results.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,11 +16,13 @@ impl Machine {
         let around = cores.first().map_or_else(Neighbours::default, |first| Neighbours::of(*first));
         let first_line = |file: &str| first_line(file).unwrap_or_else(|| "unknown".to_owned());
         Machine(format!(
-            "{}, microcode {}; Linux {} {}; cores {} (core {}, l2 {}, cache {}, node {} of {})",
+            "{}, microcode {}; Linux {} {}{}; cores {} (core {}, l2 {}, cache {}, node {} of {})",
             processor(),
             first_line("cpu/cpu0/microcode/version"),
             system.release().to_string_lossy(),
             system.machine().to_string_lossy(),
+            // Without it its costs cannot be measured, and the file of a machine without it stays what it was.
+            if tern_region::module::is_there() { " with the module tern" } else { "" },
             tern_node::list(cores),
             tern_node::list(&around.siblings),
             tern_node::list(&around.l2),
@@ -82,8 +84,8 @@ mod tests {
     fn the_name_of_the_file_follows_from_the_machine() {
         let machine = |text: &str| Machine(text.into());
         // Known answers of FNV-1a.
-        assert_eq!(machine("").file(), "costs4-cbf29ce484222325");
-        assert_eq!(machine("foobar").file(), "costs4-85944171f73967e8");
+        assert_eq!(machine("").file(), "costs5-cbf29ce484222325");
+        assert_eq!(machine("foobar").file(), "costs5-85944171f73967e8");
         assert_ne!(machine("one").file(), machine("two").file());
     }
 

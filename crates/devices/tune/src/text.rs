@@ -1,7 +1,7 @@
 //! Costs as text: one figure or curve a line.
 //!
 //! ```text
-//! tern-costs 4
+//! tern-costs 5
 //! origin measured on …
 //! lookup 370
 //! copy libc
@@ -18,7 +18,7 @@ use std::fmt::Write;
 use tern_policy::costs::{Costs, Curve, Mover, Placement, Warmth};
 
 /// The first line. The number changes when older programs could misread the rest, or a mover moves otherwise than before.
-const HEAD: &str = "tern-costs 4";
+const HEAD: &str = "tern-costs 5";
 
 /// The number in it, which is in the names of files too, so that two versions on one machine do not replace each other's.
 pub fn version() -> &'static str {
@@ -50,6 +50,21 @@ fn figure<'a>(costs: &'a mut Costs, name: &str) -> Option<&'a mut f64> {
     })
 }
 
+/// The curves of what is not between two cores, by name.
+fn curves(costs: &Costs) -> [(&'static str, &Curve); 4] {
+    [("promote", &costs.promote), ("pin", &costs.pin), ("unpin", &costs.unpin), ("attach", &costs.attach)]
+}
+
+fn named_curve<'a>(costs: &'a mut Costs, name: &str) -> Option<&'a mut Curve> {
+    Some(match name {
+        "promote" => &mut costs.promote,
+        "pin" => &mut costs.pin,
+        "unpin" => &mut costs.unpin,
+        "attach" => &mut costs.attach,
+        _ => return None,
+    })
+}
+
 /// The costs as text.
 pub fn encode(costs: &Costs) -> String {
     let mut text = format!("{HEAD}\norigin {}\n", costs.origin);
@@ -57,7 +72,9 @@ pub fn encode(costs: &Costs) -> String {
         let _ = writeln!(text, "{name} {ns:.1}");
     }
     let _ = writeln!(text, "copy {}", COPIES[usize::from(costs.vectors)]);
-    let _ = writeln!(text, "promote{}", points(&costs.promote));
+    for (name, curve) in curves(costs) {
+        let _ = writeln!(text, "{name}{}", points(curve));
+    }
     for placement in Placement::ALL {
         let pace = costs.pace(placement);
         let place = placement.name();
@@ -109,8 +126,8 @@ fn take(costs: &mut Costs, line: &str) -> Result<(), String> {
     } else if name == "copy" {
         let by = COPIES.iter().position(|by| *by == rest.trim());
         costs.vectors = by.ok_or_else(|| format!("copies are not by {rest:?}"))? == 1;
-    } else if name == "promote" {
-        costs.promote = curve(rest)?;
+    } else if let Some(at) = named_curve(costs, name) {
+        *at = curve(rest)?;
     } else if let Some(place) = Placement::ALL.iter().find(|place| place.name() == name) {
         let (name, rest) = rest.trim().split_once(' ').unwrap_or((rest, ""));
         let pace = &mut costs.paces[*place as usize];
@@ -215,13 +232,13 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_as_by_default() {
-        let costs = decode("tern-costs 4\n\n# nothing\nwake 5 # five\n").unwrap();
+        let costs = decode("tern-costs 5\n\n# nothing\nwake 5 # five\n").unwrap();
         assert_eq!(costs, Costs { wake: 5.0, ..Costs::default() });
     }
 
     #[test]
     fn nonsense_is_named() {
-        let wrong = |line: &str| decode(&format!("tern-costs 4\nwake 1\n{line}\n")).unwrap_err();
+        let wrong = |line: &str| decode(&format!("tern-costs 5\nwake 1\n{line}\n")).unwrap_err();
         for (line, why) in [
             ("wake", "line 3: \"wake\" has no value"),
             ("wake -1", "line 3: \"-1\" is not a time in nanoseconds"),

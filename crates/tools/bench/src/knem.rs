@@ -2,10 +2,12 @@
 //! mechanisms stands beside itself and beside the other libraries.
 //!
 //! [`experiments`] says what is compared, figure by figure; [`programs`] compiles two applications; [`regions`] copies between
-//! processes without MPI, [`member`] is such a process; [`plots`] draws.
+//! processes without MPI, [`member`] is such a process; [`module`] takes the kernel module
+//! apart; [`plots`] draws.
 
 mod experiments;
 pub mod member;
+mod module;
 mod plots;
 mod programs;
 mod regions;
@@ -28,6 +30,11 @@ const DEVICE: &str = "/dev/tern";
 /// Measures everything, prints the tables, and writes them with the plots to the folder `knem` of the output.
 pub fn measure(options: &Options, places: &Places, npb: Option<&PathBuf>) -> Result<(), String> {
     let start = Instant::now();
+    let parts = module::measure();
+    if options.only.iter().any(|wanted| wanted == module::NAME) {
+        println!("{parts}");
+        return Ok(());
+    }
     let output = places.output.join("knem");
     let rounds = options.rounds.unwrap_or(if options.quick { 1 } else { ROUNDS });
     let options = &Options { rounds: Some(rounds), ..options.clone() };
@@ -52,9 +59,9 @@ pub fn measure(options: &Options, places: &Places, npb: Option<&PathBuf>) -> Res
     if let Some(page) = &options.markdown {
         let plots = EXPERIMENTS.iter().flat_map(|experiment| experiment.plots);
         let plots = plots.map(|plot| (plot.file, format!("knem_{}", plot.file)));
-        document::put(page, "knem", &text(&session, "plots/knem_"), &output, plots)?;
+        document::put(page, "knem", &(text(&session, "plots/knem_") + &parts), &output, plots)?;
     }
-    println!("{}", text(&session, ""));
+    println!("{}{parts}", text(&session, ""));
     eprintln!(
         "written after {} s: report.md, figures.csv, figures.json and plots in {}",
         start.elapsed().as_secs(),

@@ -59,15 +59,15 @@ fn measured_once_and_then_known() {
     let scratch = Scratch::new("once");
     let first = measured(&scratch.0);
     let file = first.out.lines().next().unwrap().to_owned();
-    assert!(file.starts_with(&format!("{}/tern/costs4-", scratch.0.display())), "{first:?}");
-    assert_eq!(first.sorted(), [&*file, &*file, "tern-costs 4", "tern-costs 4"]);
+    assert!(file.starts_with(&format!("{}/tern/costs5-", scratch.0.display())), "{first:?}");
+    assert_eq!(first.sorted(), [&*file, &*file, "tern-costs 5", "tern-costs 5"]);
     // It is read, and left as it is.
-    std::fs::write(&file, "tern-costs 4\norigin a test\n").unwrap();
+    std::fs::write(&file, "tern-costs 5\norigin a test\n").unwrap();
     assert_eq!(job("2", &scratch.0, "auto").sorted(), first.sorted());
     let text = std::fs::read_to_string(&file).unwrap();
-    assert_eq!(text, "tern-costs 4\norigin a test\n");
+    assert_eq!(text, "tern-costs 5\norigin a test\n");
     // Nonsense is measured anew.
-    std::fs::write(&file, "tern-costs 4\norigin\n").unwrap();
+    std::fs::write(&file, "tern-costs 5\norigin\n").unwrap();
     assert_eq!(measured(&scratch.0).sorted(), first.sorted());
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.lines().count() > 10, "{text}");
@@ -81,7 +81,7 @@ fn where_nothing_can_be_stored_the_costs_last_for_the_job() {
     let run = measured(Path::new("/proc/nowhere"));
     let lines = run.sorted();
     assert!(lines[0].starts_with("/proc/"), "{run:?}");
-    assert_eq!(lines[2..], ["tern-costs 4", "tern-costs 4"], "{run:?}");
+    assert_eq!(lines[2..], ["tern-costs 5", "tern-costs 5"], "{run:?}");
 }
 
 #[test]

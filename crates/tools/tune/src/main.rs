@@ -7,7 +7,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use tern_policy::costs::{Costs, Mover, Placement, Promotion, Warmth};
+use tern_policy::costs::{Costs, Curve, Mover, Placement, Promotion, Warmth};
+use tern_policy::declaration::{self, Declaration, Purpose};
 use tern_policy::transfer::SingleCopy;
 use tern_settings::Mechanism;
 use tern_tune::{Between, Machine, compare, explain, shared_cache, store};
@@ -115,7 +116,7 @@ fn run(options: &Options) -> Result<String, String> {
         }
         Some(rounds) => measure(&machine, &cores, rounds, options.output.as_deref(), &mut text)?,
     };
-    let costs = Rc::new(costs);
+    let costs = Rc::new(Costs { module: tern_region::module::is_there(), ..costs });
     let placements = tern_tune::placements(&cores);
     for &placement in &placements {
         table(&mut text, &costs, placement);
@@ -195,7 +196,8 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
             pace.packet / 1e3,
             "size"
         );
-        let movers = Mover::ALL.into_iter().filter(|mover| *mover != Mover::Eager);
+        let hidden = |mover: Mover| mover == Mover::Eager || mover == Mover::Module && !costs.module;
+        let movers = Mover::ALL.into_iter().filter(|mover| !hidden(*mover));
         for mover in movers.clone() {
             let _ = write!(text, "{:>16}", mover.name());
         }
@@ -239,6 +241,28 @@ fn figures(text: &mut String, costs: &Rc<Costs>, placements: &[Placement]) {
             });
             let _ =
                 write!(text, "\n  {soon} uses in cache, {late} off cache, between cores that {}", placement.describe());
+        }
+        text.push('\n');
+    }
+    if costs.module {
+        pins(text, costs, placements);
+    }
+}
+
+/// What the kernel module takes beside its copies, and after how many uses of private memory it pays.
+fn pins(text: &mut String, costs: &Rc<Costs>, placements: &[Placement]) {
+    let declaration = Declaration::new(Mechanism::Auto, costs.clone());
+    for (name, len) in [("4 KiB", 4usize << 10), ("64 KiB", 1 << 16), ("1 MiB", 1 << 20)] {
+        let us = |curve: &Curve| curve.at(len as u64) / 1e3;
+        let (pin, unpin, attach) = (us(&costs.pin), us(&costs.unpin), us(&costs.attach));
+        let _ = write!(
+            text,
+            "To declare {name} to the kernel module: {pin:.1} us; to give that up {unpin:.1} us, to map it {attach:.1} us; pays after"
+        );
+        for &placement in placements {
+            let of = declaration::Use { start: 0, len, placement, by_number: true, purpose: Purpose::Transfer };
+            let uses = declaration.break_even(&of).map_or("no number of".to_owned(), |uses| uses.to_string());
+            let _ = write!(text, "\n  {uses} uses, between cores that {}", placement.describe());
         }
         text.push('\n');
     }

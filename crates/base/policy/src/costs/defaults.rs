@@ -47,6 +47,11 @@ const CMA: [Points; 2] = [
     &[(0, 330.0), (4 * K, 1_300.0), (64 * K, 5_500.0), (256 * K, 18_700.0), (M, 80_000.0), (4 * M, 330_000.0)],
     &[(0, 600.0), (4 * K, 2_000.0), (64 * K, 9_800.0), (256 * K, 33_000.0), (M, 129_000.0), (4 * M, 520_000.0)],
 ];
+/// Of the kernel module, whose copies were counted in instructions on another machine: what it saves of [`CMA`] in the same ratio.
+const MODULE: [Points; 2] = [
+    &[(0, 300.0), (4 * K, 950.0), (64 * K, 3_400.0), (256 * K, 11_500.0), (M, 48_000.0), (4 * M, 200_000.0)],
+    &[(0, 570.0), (4 * K, 1_650.0), (64 * K, 7_700.0), (256 * K, 25_800.0), (M, 97_000.0), (4 * M, 390_000.0)],
+];
 const MAPPED: [Points; 2] = [
     &[
         (0, 5.0),
@@ -88,6 +93,7 @@ impl Default for Costs {
                 MAPPED,
                 MAPPED,
                 MAPPED_BOTH,
+                MODULE,
             ]
             .map(|pair| pair.map(|points| Curve::new(points.to_vec()).expect("sound points"))),
         };
@@ -95,6 +101,10 @@ impl Default for Costs {
             vectors: false,
             paces: [near.clone(), near.clone(), near.clone(), near.further(1.5), near.further(2.5)],
             promote: curve(&[(0, 250_000.0), (64 * K, 290_000.0), (256 * K, 380_000.0), (M, 820_000.0)]),
+            pin: curve(&[(4 * K, 1_000.0), (64 * K, 1_800.0), (M, 14_000.0)]),
+            unpin: curve(&[(4 * K, 800.0), (64 * K, 1_200.0), (M, 8_000.0)]),
+            attach: curve(&[(4 * K, 3_000.0), (64 * K, 8_000.0), (M, 80_000.0)]),
+            module: false,
             lookup: 530.0,
             piece: 4.0,
             kernel_piece: 320.0,

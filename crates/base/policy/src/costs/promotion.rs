@@ -109,8 +109,11 @@ impl Promotion {
     /// What a copy between mapped pages saves of the best way without them.
     fn saved_once(&self, len: usize, warmth: Warmth, kernel: bool) -> f64 {
         let at = |mover| self.at(mover, warmth, len);
+        let by_kernel = |mover| self.costs.by_kernel(self.placement, mover, warmth, len as u64);
         let private = match kernel {
-            true => at(Mover::Pipe).min(at(Mover::Cma)).min(at(Mover::CmaPush)).min(at(Mover::CmaBoth)),
+            true => {
+                at(Mover::Pipe).min(by_kernel(Mover::Cma)).min(by_kernel(Mover::CmaPush)).min(by_kernel(Mover::CmaBoth))
+            }
             false => at(Mover::Pipe),
         };
         let shared = at(Mover::Mapped).min(at(Mover::MappedPush)).min(at(Mover::MappedBoth));

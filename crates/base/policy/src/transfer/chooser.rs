@@ -15,7 +15,7 @@ use crate::rules;
 use crate::trial::Trial;
 
 /// Bits of a situation without its size.
-const BITS: u32 = 15;
+const BITS: u32 = 16;
 /// A cell that was not computed yet.
 const EMPTY: u8 = 0;
 /// A cell whose choice is made by trying.
@@ -182,7 +182,8 @@ fn index(situation: &Situation) -> usize {
         | usize::from(situation.push) << 9
         | usize::from(situation.pull) << 10
         | usize::from(situation.crowded) << 11
-        | (situation.placement as usize) << 12;
+        | usize::from(situation.by_module) << 12
+        | (situation.placement as usize) << 13;
     bits * CLASSES + class(situation.size)
 }
 
@@ -245,7 +246,7 @@ pub(crate) mod tests {
         for bits in 0..1usize << BITS {
             let bit = |number: u32| bits >> number & 1 == 1;
             let stages = [Stage::Unseen, Stage::Published, Stage::Requested];
-            let (Some(stage), Some(placement)) = (stages.get(bits & 3), Placement::ALL.get(bits >> 12)) else {
+            let (Some(stage), Some(placement)) = (stages.get(bits & 3), Placement::ALL.get(bits >> 13)) else {
                 continue;
             };
             all.push(Situation {
@@ -260,6 +261,7 @@ pub(crate) mod tests {
                 push: bit(9),
                 pull: bit(10),
                 crowded: bit(11),
+                by_module: bit(12),
                 has_copier: false,
                 placement: *placement,
             });

@@ -6,7 +6,7 @@
 use std::ops::RangeInclusive;
 
 use super::{By, Chooser, Situation, Stage, Transfer};
-use crate::offload::is_worth_a_thread;
+use crate::offload::{self, is_worth_a_thread};
 use crate::plan::CopyMode;
 use tern_settings::Mechanism;
 
@@ -43,11 +43,8 @@ pub enum Deliver {
     Kernel,
     /// Both have the kernel copy, chunk by chunk.
     JointKernel,
-    /// A thread of this process copies, chunk by chunk, and so may the receiver.
-    HandedOver {
-        /// It has the kernel copy; else through its view of the receiver's memory.
-        by_kernel: bool,
-    },
+    /// A thread of this process copies, chunk by chunk, and so may the receiver; or the kernel module copies all of it.
+    HandedOver(offload::By),
 }
 
 /// What the receiver of a message that waits at its sender does.
@@ -63,11 +60,8 @@ pub enum Get {
     Kernel,
     /// Both have the kernel copy, chunk by chunk.
     JointKernel,
-    /// A thread of this process copies, chunk by chunk, and so may the sender.
-    HandedOver {
-        /// It has the kernel copy; else through its view of the sender's memory.
-        by_kernel: bool,
-    },
+    /// A thread of this process copies, chunk by chunk, and so may the sender; or the kernel module copies all of it.
+    HandedOver(offload::By),
 }
 
 impl Situation {
@@ -81,26 +75,33 @@ impl Situation {
 }
 
 impl Chooser {
-    /// Whether a thread of this process copies the message, by the kernel or not. Where it does, neither side's program has to wait for it, so
-    /// what trials have found of calls that copy does not count.
-    fn hands_over(&self, situation: &Situation) -> Option<bool> {
+    /// Who copies the message beside the program, if somebody does. Then neither side's program has to wait for it, so what trials have found of
+    /// calls that copy does not count.
+    fn hands_over(&self, situation: &Situation) -> Option<offload::By> {
+        if !situation.has_copier {
+            return None;
+        }
+        let asked = tern_settings::OFFLOAD.get();
         let shared = situation.source_shared && situation.target_shared;
         let kernel = (situation.push || situation.pull) && situation.block == 0;
-        let by_kernel = match self.asked() {
-            Mechanism::Auto if shared => false,
-            Mechanism::Mapped => shared.then_some(false)?,
-            Mechanism::Auto | Mechanism::Cma => kernel.then_some(true)?,
+        let goes = || offload::goes_to_module(asked, self.costs(), situation.placement, situation.size);
+        let module = kernel && situation.by_module && goes();
+        let by = match self.asked() {
+            Mechanism::Auto if shared => offload::By::View,
+            Mechanism::Mapped => shared.then_some(offload::By::View)?,
+            Mechanism::Auto | Mechanism::Module if module => offload::By::Module,
+            Mechanism::Auto | Mechanism::Cma => kernel.then_some(offload::By::Number)?,
             Mechanism::Pipe | Mechanism::Module => return None,
         };
-        let long = is_worth_a_thread(self.costs(), situation.placement, by_kernel, situation.size);
-        (situation.has_copier && long).then_some(by_kernel)
+        let long = is_worth_a_thread(self.costs(), situation.placement, by != offload::By::View, situation.size);
+        (long && (by == offload::By::Module || offload::has_thread(asked))).then_some(by)
     }
 
     /// What the sender does that sees a published receive. `waits`: its program waits for the message. `copy`: what trials have found.
     #[inline]
     pub fn deliver(&self, situation: &Situation, waits: bool, copy: CopyMode, now: impl FnOnce() -> u64) -> Deliver {
-        if let Some(by_kernel) = self.hands_over(situation) {
-            return Deliver::HandedOver { by_kernel };
+        if let Some(by) = self.hands_over(situation) {
+            return Deliver::HandedOver(by);
         }
         let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
         // One chunk is copied faster by who reads from the other's cache than by who writes to what the other has. A sender that could
@@ -134,8 +135,8 @@ impl Chooser {
     /// What the receiver does that may get a message from where it lies.
     #[inline]
     pub fn get(&self, situation: &Situation, now: impl FnOnce() -> u64) -> Get {
-        if let Some(by_kernel) = self.hands_over(situation) {
-            return Get::HandedOver { by_kernel };
+        if let Some(by) = self.hands_over(situation) {
+            return Get::HandedOver(by);
         }
         let shares =
             |by, by_kernel| by == By::Both && !situation.crowded && situation.size > chunk(situation.size, by_kernel);
@@ -152,6 +153,7 @@ impl Chooser {
 #[cfg(test)]
 mod tests {
     use super::super::SingleCopy;
+    use super::offload::By;
     use super::*;
     use crate::costs::{Costs, Curve, Mover};
     use std::rc::Rc;
@@ -250,26 +252,28 @@ mod tests {
         let auto = asked(Mechanism::Auto);
         let with = |situation: Situation| Situation { has_copier: true, ..situation };
         let deliver = |chooser: &Chooser, situation, copy| chooser.deliver(&with(situation), false, copy, || 0);
-        let over = |by_kernel| Deliver::HandedOver { by_kernel };
+        let over = Deliver::HandedOver;
         let published = Stage::Published;
-        assert_eq!(deliver(&auto, shared(published), CopyMode::Packets), over(false));
-        assert_eq!(deliver(&auto, private(published), CopyMode::ByDevice), over(true));
-        assert_eq!(auto.get(&with(private(Stage::Requested)), || 0), Get::HandedOver { by_kernel: true });
-        assert_eq!(auto.get(&with(shared(Stage::Requested)), || 0), Get::HandedOver { by_kernel: false });
+        assert_eq!(deliver(&auto, shared(published), CopyMode::Packets), over(By::View));
+        assert_eq!(deliver(&auto, private(published), CopyMode::ByDevice), over(By::Number));
+        assert_eq!(auto.get(&with(private(Stage::Requested)), || 0), Get::HandedOver(By::Number));
+        assert_eq!(auto.get(&with(shared(Stage::Requested)), || 0), Get::HandedOver(By::View));
+        // The module copies declared memory quicker than CMA by these costs, and needs no thread.
+        let declared = Situation { by_module: true, ..private(published) };
+        assert_eq!(deliver(&auto, declared, CopyMode::ByDevice), over(By::Module));
+        assert_eq!(deliver(&asked(Mechanism::Module), declared, CopyMode::ByDevice), over(By::Module));
+        assert_eq!(deliver(&asked(Mechanism::Cma), declared, CopyMode::ByDevice), over(By::Number));
         let short = Situation { size: 4 << 10, ..private(published) };
-        assert!(!matches!(deliver(&auto, short, CopyMode::ByDevice), Deliver::HandedOver { .. }));
+        assert!(!matches!(deliver(&auto, short, CopyMode::ByDevice), Deliver::HandedOver(_)));
         let pieces = Situation { block: 8 << 10, ..private(published) };
-        assert!(!matches!(deliver(&auto, pieces, CopyMode::ByDevice), Deliver::HandedOver { .. }));
+        assert!(!matches!(deliver(&auto, pieces, CopyMode::ByDevice), Deliver::HandedOver(_)));
         let refused = Situation { push: false, ..private(published) };
-        assert!(!matches!(deliver(&auto, refused, CopyMode::ByDevice), Deliver::HandedOver { .. }));
+        assert!(!matches!(deliver(&auto, refused, CopyMode::ByDevice), Deliver::HandedOver(_)));
         for (mechanism, wanted) in
-            [(Mechanism::Cma, Some(true)), (Mechanism::Mapped, Some(false)), (Mechanism::Pipe, None)]
+            [(Mechanism::Cma, Some(By::Number)), (Mechanism::Mapped, Some(By::View)), (Mechanism::Pipe, None)]
         {
             let step = deliver(&asked(mechanism), Situation { push: true, ..shared(published) }, CopyMode::ByDevice);
-            assert_eq!(
-                wanted.is_some(),
-                matches!(step, Deliver::HandedOver { by_kernel } if Some(by_kernel) == wanted)
-            );
+            assert_eq!(wanted.is_some(), matches!(step, Deliver::HandedOver(by) if Some(by) == wanted));
         }
     }
 

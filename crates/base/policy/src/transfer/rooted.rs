@@ -66,7 +66,11 @@ impl Rooted {
         };
         let at_once = self.others().min(self.cores.max(1));
         let meeting = if self.group.shared { 1.0 } else { 1.0 + MEETING * (at_once - 1) as f64 };
-        let mut ns = self.rounds() * meeting * pace.at(mover, Warmth::Warm, self.len()) + 2.0 * pace.packet;
+        let copy = match self.group.shared {
+            true => pace.at(mover, Warmth::Warm, self.len()),
+            false => costs.by_kernel(self.placement, mover, Warmth::Warm, self.len()),
+        };
+        let mut ns = self.rounds() * meeting * copy + 2.0 * pace.packet;
         if self.is_crowded() {
             ns += 2.0 * self.rounds() * costs.switch;
         }

@@ -26,7 +26,7 @@ fn auto(situation: Situation) -> Transfer {
 }
 
 /// Costs in which nothing counts but these nanoseconds per mover, whatever the size.
-fn flat(movers: [f64; 8]) -> Costs {
+fn flat(movers: [f64; 9]) -> Costs {
     let curve = |ns: f64| Curve::new(vec![(0, ns), (1, ns)]).unwrap();
     let mut costs = Costs::default();
     for pace in &mut costs.paces {
@@ -54,7 +54,7 @@ fn a_receiver_that_computes_is_left_alone() {
 #[test]
 fn a_receive_is_published_where_that_saves_what_it_costs() {
     let pays = |situation: Situation, eager, mapped, kernel| {
-        let mut movers = [1e9; 8];
+        let mut movers = [1e9; 9];
         movers[Mover::Eager as usize] = eager;
         movers[Mover::MappedBoth as usize] = mapped;
         movers[Mover::CmaBoth as usize] = kernel;
@@ -65,7 +65,7 @@ fn a_receive_is_published_where_that_saves_what_it_costs() {
     assert!(!pays(shared, 1000.0, 900.0, 1e6));
     let private = Situation { source_shared: false, target_shared: false, ..shared };
     let short = |kernel| {
-        let mut movers = [1e9; 8];
+        let mut movers = [1e9; 9];
         movers[Mover::Eager as usize] = 1000.0;
         movers[Mover::CmaPush as usize] = kernel;
         let situation = Situation { size: CMA_BOTH_FROM - 1, ..private };
@@ -116,7 +116,7 @@ fn two_on_one_core_do_not_share_the_work() {
 #[test]
 fn small_pieces_keep_the_kernel_out() {
     let private = Situation { size: 1 << 20, eager: false, pull: true, ..Situation::default() };
-    let costs = flat([100.0, 9000.0, 8000.0, 8000.0, 8000.0, 100.0, 100.0, 100.0]);
+    let costs = flat([100.0, 9000.0, 8000.0, 8000.0, 8000.0, 100.0, 100.0, 100.0, 8000.0]);
     let chosen = |block| {
         let situation = Situation { block, ..private };
         choose(&costs, Mechanism::Auto, &situation).transfer
@@ -147,8 +147,9 @@ fn the_mechanism_that_was_asked_for_is_used_where_it_can() {
 fn costs_decide_among_equals() {
     // Each mover in turn costs nothing.
     let situation = Situation { size: 1 << 20, eager: true, ..published(1 << 20) };
-    for cheap in Mover::ALL {
-        let mut movers = [1000.0; 8];
+    // The module is a form of the kernel's copies.
+    for cheap in Mover::ALL.into_iter().filter(|mover| *mover != Mover::Module) {
+        let mut movers = [1000.0; 9];
         movers[cheap as usize] = 0.0;
         let choice = choose(&flat(movers), Mechanism::Auto, &situation);
         assert_eq!(choice.transfer.mover(), cheap);
@@ -160,7 +161,7 @@ fn costs() -> impl Strategy<Value = Costs> {
     let ns = prop_oneof![Just(0.0), 0.0..1e9f64, Just(1e300)];
     let curve =
         (ns.clone(), 0.0..1e9f64).prop_map(|(ns, more)| Curve::new(vec![(0, ns), (1 << 20, ns + more)]).unwrap());
-    (prop::collection::vec(curve, 80), prop::collection::vec(ns, 5)).prop_map(|(curves, ns)| {
+    (prop::collection::vec(curve, 90), prop::collection::vec(ns, 5)).prop_map(|(curves, ns)| {
         let mut costs = Costs::default();
         let mut curves = curves.into_iter();
         for pace in &mut costs.paces {
@@ -212,7 +213,7 @@ proptest! {
 #[test]
 fn the_kernel_is_tried_where_it_is_not_far_from_packets() {
     let may = |packets, kernel| {
-        let mut movers = [1e9; 8];
+        let mut movers = [1e9; 9];
         movers[Mover::Eager as usize] = packets;
         movers[Mover::Cma as usize] = kernel;
         let mut costs = flat(movers);
@@ -247,4 +248,25 @@ fn what_is_not_the_quickest_has_its_reason() {
         let is_quickest = chosen.all.iter().flatten().all(|ns| *ns >= chosen.ns);
         assert_eq!(reason(Mechanism::Auto, &computes).is_none(), is_quickest, "{size}");
     }
+}
+
+#[test]
+fn what_is_declared_to_the_module_is_copied_where_that_is_sooner_than_packets() {
+    let mut movers = [1e9; 9];
+    (movers[Mover::Pipe as usize], movers[Mover::Cma as usize], movers[Mover::Module as usize]) = (500.0, 900.0, 300.0);
+    let costs = flat(movers);
+    let requested =
+        Situation { size: 1 << 20, stage: Stage::Requested, pull: true, eager: false, ..Situation::default() };
+    let chosen = |by_module| choose(&costs, Mechanism::Auto, &Situation { by_module, ..requested });
+    assert_eq!(chosen(false).transfer, Transfer::Pipe);
+    let module = chosen(true);
+    assert_eq!((module.transfer, module.ns), (Transfer::Cma { by: By::Receiver }, 300.0));
+    // Lengths at which the kernel is tried are told before anything is known of the memory.
+    let tried = |module| may_fetch_by_kernel(&Costs { module, ..costs.clone() }, Placement::L3, 64 << 10);
+    assert!(tried(true));
+    movers[Mover::Module as usize] = 9_000.0;
+    assert_eq!(
+        choose(&flat(movers), Mechanism::Auto, &Situation { by_module: true, ..requested }).transfer,
+        Transfer::Pipe
+    );
 }

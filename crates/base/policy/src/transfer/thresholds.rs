@@ -34,6 +34,7 @@ impl Thresholds<'_> {
             source_shared: shared,
             target_shared: shared,
             push: kernel,
+            by_module: self.costs.module,
             placement: self.placement,
             ..Situation::default()
         };

@@ -105,9 +105,10 @@ impl Lines {
     ) -> Result<Offered, Mismatch> {
         const { assert!(ControlSlots::in_cell(Region::TOLD)) };
         let region = self.declare(adi, task, memory);
-        let exposed = region.is_ok() && is_exposed(task.direction());
         let span = span(memory);
-        let exposed = exposed.then(|| Exposed::new(adi, (span.address as *const u8, span.len as usize)));
+        let named = region.as_ref().is_ok_and(|region| is_exposed(task.direction()) || !region.is_shared());
+        let own = (span.address as *const u8, span.len as usize);
+        let exposed = named.then(|| Exposed::of(adi, own, task.direction())).flatten();
         let region = region.map(|region| region.named(exposed.as_ref().map_or(0, Exposed::cookie)));
         let told = region.map_or_else(Region::none, Region::encode);
         let turn = self.next();

@@ -120,7 +120,7 @@ impl SingleCopy for MultiDevice {
         let how = match how {
             Exposure::InRequest(peer) => Exposure::InRequest(near(peer)?),
             Exposure::Segments(peer, segments) => Exposure::Segments(near(peer)?, segments),
-            Exposure::InPlace | Exposure::ByKernel => how,
+            Exposure::InPlace | Exposure::ByKernel(_) | Exposure::Named => how,
         };
         self.shm.expose(memory, how)
     }

@@ -157,7 +157,7 @@ impl Making<'_> {
         let private = [0..mapped.start, mapped.end..bytes].into_iter().filter(|range| !range.is_empty());
         let expose = |range: Range<usize>| {
             let part = Memory::dense(own.base.wrapping_add(range.start), range.len());
-            self.direct.expose(&part, tern_mcm::Exposure::ByKernel).unwrap_or(part)
+            self.direct.expose(&part, tern_mcm::Exposure::ByKernel(Lease::Lasting)).unwrap_or(part)
         };
         self.unfinished.belongings.exposed = private.map(expose).collect();
     }

@@ -99,7 +99,7 @@ impl SingleCopy for Missing {
         memory
     }
     fn expose(&self, memory: &Memory, how: Exposure<'_>) -> Option<Memory> {
-        matches!(how, Exposure::ByKernel).then(|| self.windows().expose(memory, how)).flatten()
+        matches!(how, Exposure::ByKernel(_)).then(|| self.windows().expose(memory, how)).flatten()
     }
     fn release(&self, memory: &Memory) {
         self.windows().release(memory);

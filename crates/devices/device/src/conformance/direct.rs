@@ -467,7 +467,7 @@ pub fn private_memory_is_copied_without_help(factory: Factory) {
         let (mut own, mut theirs) = (bytes(1, 20_000), vec![0; 20_000]);
         let start = theirs.as_ptr() as u64;
         let whole = Memory::dense(theirs.as_ptr(), theirs.len());
-        let exposed = direct(there).expose(&whole, Exposure::ByKernel).expect("the kernel copies");
+        let exposed = direct(there).expose(&whole, Exposure::ByKernel(Lease::Lasting)).expect("the kernel copies");
         let cookie = exposed.cookie;
         let pieces = |bytes: &[u8], cuts: [usize; 4]| -> Vec<Run> {
             cuts.windows(2).map(|cut| run(&bytes[cut[0]..cut[1]])).collect()

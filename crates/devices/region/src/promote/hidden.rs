@@ -7,14 +7,16 @@
 
 use super::refusal::Refusal;
 use crate::host;
+use crate::module;
 
-/// Whether no page of this process is pinned for long, and this thread has registered no io_uring.
+/// Whether no page of this process is pinned for long but by its regions of the kernel module, and this thread has registered no io_uring.
 pub fn check() -> Result<(), Refusal> {
     if has_registered_ring() {
         return Err(Refusal::Descriptor("a registered io_uring".to_owned()));
     }
     match host::text("/proc/self/status").and_then(|text| host::field(&text, "VmPin:")) {
-        Some(0) => Ok(()),
+        // What this process has declared to Tern's kernel module is no hold: such a region ends when other pages come in place of its own.
+        Some(kib) if kib == module::pinned() >> 10 => Ok(()),
         Some(kib) => Err(Refusal::Descriptor(format!("who has pinned {kib} KiB of this process"))),
         None => Err(Refusal::Descriptor("/proc/self/status".to_owned())),
     }

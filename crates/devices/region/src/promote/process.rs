@@ -75,7 +75,8 @@ fn check_descriptors(own: Option<RawFd>) -> Result<(), Refusal> {
 
 /// By what /proc/self/fd shows: files, pipes, terminals, and the kernel's objects for waiting.
 fn is_harmless(link: &str) -> bool {
-    const DEVICES: [&str; 11] = [
+    // /dev/tern keeps no page that the program has replaced, and what it pins is counted (`hidden`).
+    const DEVICES: [&str; 12] = [
         "/dev/null",
         "/dev/zero",
         "/dev/full",
@@ -87,6 +88,7 @@ fn is_harmless(link: &str) -> bool {
         "/dev/pts/",
         "/dev/shm/",
         "/dev/hugepages/",
+        "/dev/tern",
     ];
     const OBJECTS: [&str; 6] = ["[eventpoll]", "[eventfd]", "[timerfd]", "[signalfd]", "[pidfd]", "inotify"];
     if let Some(object) = link.strip_prefix("anon_inode:") {

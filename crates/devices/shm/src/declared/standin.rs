@@ -80,7 +80,7 @@ impl Calls for Standin {
         kernel.pinned += sum(segments);
         kernel.created += 1;
         kernel.regions.insert(cookie, (segments.to_vec(), protection, true));
-        Ok(Declared { cookie, word: 0, generation: 0 })
+        Ok(Declared { cookie, word: 0, generation: 0, pages: 0 })
     }
 
     fn is_current(&self, declared: &Declared) -> bool {

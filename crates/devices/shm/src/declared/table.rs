@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::sync::atomic::AtomicU32;
 use tern_counters as counters;
 use tern_region::Run;
 use tern_region::cma::Failed;
-use tern_region::module::{self, Declared, Module};
+use tern_region::module::{self, Beside, Declared, Module};
 
 /// Regions at a time: as many as the module has words that tell whether memory is still the same.
 const MOST: usize = 4096;
@@ -34,6 +35,15 @@ pub trait Calls {
     /// # Safety
     /// As there.
     unsafe fn write(&self, cookie: u64, offset: u64, local: &[Run]) -> Result<usize, Failed>;
+    /// [`Module::start`].
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn start(
+        &self, _at: (u64, u64), _local: &[Run], _writes: bool, _beside: Beside, _status: *const AtomicU32,
+    ) -> Result<(), c_int> {
+        Err(libc::EOPNOTSUPP)
+    }
 }
 
 impl Calls for Module {
@@ -54,6 +64,12 @@ impl Calls for Module {
         // SAFETY: contract of this function.
         unsafe { Module::write(self, cookie, offset, local) }
     }
+    unsafe fn start(
+        &self, at: (u64, u64), local: &[Run], writes: bool, beside: Beside, status: *const AtomicU32,
+    ) -> Result<(), c_int> {
+        // SAFETY: contract of this function.
+        unsafe { Module::start(self, at, local, writes, beside, status) }
+    }
 }
 
 /// Address of the first byte, bytes in all, and when it was declared.
@@ -69,6 +85,15 @@ struct Region {
     pieces: Box<[Run]>,
 }
 
+/// Why memory has no region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It does not pay yet.
+    NotDue,
+    /// The module does not take it.
+    Refused,
+}
+
 /// The regions of this process.
 #[derive(Default)]
 pub struct Table {
@@ -79,22 +104,29 @@ pub struct Table {
 }
 
 impl Table {
-    /// The cookie of a region that begins at `start` and has at least `len` bytes, which is declared now if there is none. `None`: the
-    /// module does not take it.
-    pub fn declare(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<u64> {
-        self.region(module, &one(start, len)).map(|region| region.declared.cookie)
+    /// The cookie of a region that begins at `start` and has at least `len` bytes, which is declared now if there is none and that is `due`.
+    ///
+    /// Errors: there is none.
+    pub fn declare(
+        &mut self, module: &impl Calls, start: u64, len: u64, due: impl FnOnce() -> bool,
+    ) -> Result<u64, Missing> {
+        self.region(module, &one(start, len), due).map(|region| region.declared.cookie)
     }
 
     /// The same of a region of these segments and no more.
-    pub fn declare_segments(&mut self, module: &impl Calls, segments: &[Run]) -> Option<u64> {
-        self.region(module, segments).map(|region| region.declared.cookie)
+    pub fn declare_segments(
+        &mut self, module: &impl Calls, segments: &[Run], due: impl FnOnce() -> bool,
+    ) -> Result<u64, Missing> {
+        self.region(module, segments, due).map(|region| region.declared.cookie)
     }
 
     /// The same of a region that is not given up before [`Table::end`].
-    pub fn keep(&mut self, module: &impl Calls, start: u64, len: u64) -> Option<u64> {
-        let region = self.region(module, &one(start, len))?;
+    pub fn keep(
+        &mut self, module: &impl Calls, start: u64, len: u64, due: impl FnOnce() -> bool,
+    ) -> Result<u64, Missing> {
+        let region = self.region(module, &one(start, len), due)?;
         region.kept += 1;
-        Some(region.declared.cookie)
+        Ok(region.declared.cookie)
     }
 
     /// Ends what [`Table::keep`] began, which gave this cookie.
@@ -106,18 +138,28 @@ impl Table {
         }
     }
 
-    fn region(&mut self, module: &impl Calls, segments: &[Run]) -> Option<&mut Region> {
-        let start = segments.first()?.at as u64;
+    /// Ends the region of this cookie, kept or not: when it returns, nobody touches the memory by it.
+    pub fn forget(&mut self, module: &impl Calls, start: u64, cookie: u64) {
+        let mut regions = self.regions.range((start, 0, 0)..=(start, u64::MAX, u64::MAX));
+        let key = regions.find(|(_, region)| region.declared.cookie == cookie).map(|(&key, _)| key);
+        key.inspect(|key| self.give_up(module, key));
+    }
+
+    fn region(
+        &mut self, module: &impl Calls, segments: &[Run], due: impl FnOnce() -> bool,
+    ) -> Result<&mut Region, Missing> {
+        let start = segments.first().ok_or(Missing::Refused)?.at as u64;
         let len = segments.iter().map(|run| run.len as u64).sum();
-        start.checked_add(len).filter(|_| len > 0)?;
+        start.checked_add(len).filter(|_| len > 0).ok_or(Missing::Refused)?;
         self.clock += 1;
         let key = match self.find(module, segments, (start, len)) {
             Some(key) => key,
-            None => self.add(module, segments, (start, len))?,
+            None if !due() => return Err(Missing::NotDue),
+            None => self.add(module, segments, (start, len)).ok_or(Missing::Refused)?,
         };
-        let region = self.regions.get_mut(&key)?;
+        let region = self.regions.get_mut(&key).ok_or(Missing::Refused)?;
         region.used = self.clock;
-        Some(region)
+        Ok(region)
     }
 
     /// The region of these segments; of one segment, the shortest from there that is long enough. Memory that was unmapped since is declared no

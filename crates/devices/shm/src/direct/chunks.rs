@@ -1,6 +1,6 @@
 //! Bytes of a message that this process copies through a view of the other's memory.
 
-use crate::posted_receives::{PostedReceives, Word};
+use crate::posted_receives::{ByModule, PostedReceives, Word};
 use crate::segment::Introduction;
 use crate::share::{Reach, Share, Side, copy_chunks, copy_share, copy_through_view};
 use crate::state::Shm;
@@ -88,7 +88,9 @@ impl Shm {
 
     /// The receiver's share, by a thread that may not be the one inside the library.
     pub(super) fn help_anywhere(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) {
-        if self.is_handed_over(posted, slot, word) {
+        if self.is_handed_over(posted, slot, word)
+            || self.look_beside(posted, slot, word, Side::Receiver) != ByModule::Over
+        {
             return;
         }
         let side = Side::Receiver;

@@ -15,6 +15,7 @@ use tern_device::{
 };
 use tern_node::clock;
 use tern_policy::costs::Placement;
+use tern_policy::offload::By;
 use tern_policy::transfer::{self, Deliver, Get, Situation};
 
 /// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
@@ -48,7 +49,7 @@ impl TupleQueue for Shm {
         }
         let forks = self.direct.access.keep_forks_out();
         let memory = if forks.is_some() { self.direct.access.look_again(memory) } else { *memory };
-        let memory = self.direct.access.named(&memory);
+        let memory = self.named(peer, &memory);
         let receive = Published { key: *key, receiver, target: memory };
         let order = self.direct.order.get();
         let slot = self.own_posted(peer).publish(&receive, order, seen)?;
@@ -194,6 +195,7 @@ impl Shm {
             other_waits: false,
             source_shared: known && source.place != 0,
             target_shared: known && target.place != 0,
+            by_module: kernel && theirs.cookie != 0 && self.direct.access.has_module(peer),
             push: published && kernel,
             pull: !published && kernel,
             eager: size <= self.eager() as u64,
@@ -231,13 +233,13 @@ impl Shm {
         let own = source.address as *const u8;
         self.direct
             .by_kernel
-            .set(matches!(step, Deliver::Kernel | Deliver::JointKernel | Deliver::HandedOver { by_kernel: true }));
+            .set(matches!(step, Deliver::Kernel | Deliver::JointKernel | Deliver::HandedOver(By::Number | By::Module)));
         let share = match step {
             Deliver::Joint { begins } => {
                 if !self.direct.access.can_view(&target) {
                     return Filled::Not;
                 }
-                let (source, lies) = self.source_for_both(source, &target, false);
+                let (source, lies) = self.source_for_both(peer, source, &target, false);
                 word = posted.share(slot, word, &source, source.len, lies, begins);
                 if begins { self.copy_out(peer, posted, slot, word, begins) } else { Share::Some }
             }
@@ -259,15 +261,24 @@ impl Shm {
                 Share::Last
             }
             Deliver::JointKernel => {
-                let (source, lies) = self.source_for_both(source, &target, true);
+                let (source, lies) = self.source_for_both(peer, source, &target, true);
                 word = posted.share(slot, word, &source, source.len, lies, true);
                 self.copy_out(peer, posted, slot, word, true)
             }
-            Deliver::HandedOver { by_kernel } => {
+            Deliver::HandedOver(By::Module) => {
+                let (source, _) = self.source_for_both(peer, source, &target, true);
+                word = posted.share_with_module(slot, word, &source, source.len);
+                match self.start_beside(peer, posted, slot, word, Side::Sender) {
+                    true => Share::Some,
+                    false => self.copy_out(peer, posted, slot, word, false),
+                }
+            }
+            Deliver::HandedOver(by) => {
+                let by_kernel = by == By::Number;
                 if !by_kernel && !self.direct.access.can_view(&target) {
                     return Filled::Not;
                 }
-                let (source, lies) = self.source_for_both(source, &target, by_kernel);
+                let (source, lies) = self.source_for_both(peer, source, &target, by_kernel);
                 word = posted.share(slot, word, &source, source.len, lies, false);
                 match self.hand_over(peer, posted, slot, word, Side::Sender) {
                     true => Share::Some,
@@ -287,7 +298,7 @@ impl Shm {
     }
 
     /// The source of a message that both sides may copy, as it stands in the slot, and what the target is taken for. Counts the message.
-    fn source_for_both(&self, source: &Memory, target: &Memory, kernel: bool) -> (Memory, Target) {
+    fn source_for_both(&self, peer: u32, source: &Memory, target: &Memory, kernel: bool) -> (Memory, Target) {
         let len = source.len.min(target.len);
         let (messages, bytes) = match kernel {
             true => (&counters::KERNEL, &counters::KERNEL_BYTES),
@@ -296,7 +307,7 @@ impl Shm {
         messages.add(1);
         bytes.add(len);
         match kernel {
-            true => (by_kernel(&self.direct.access.named(source)), Target::Soon),
+            true => (by_kernel(&self.named(peer, &Memory { place: 0, ..*source })), Target::Soon),
             false => (*source, self.gauge(source, target)),
         }
     }
@@ -305,12 +316,16 @@ impl Shm {
     pub(super) fn get(&self, peer: u32, source: &Memory, target: &Memory, (receiver, then): (u32, Then)) -> Pull {
         let situation = self.situation(peer, transfer::Stage::Requested, (source, target), then);
         let step = self.direct.chooser.get(&situation, clock::nanoseconds);
-        let kernel = matches!(step, Get::Kernel | Get::JointKernel | Get::HandedOver { by_kernel: true });
+        let kernel = matches!(step, Get::Kernel | Get::JointKernel | Get::HandedOver(By::Number | By::Module));
         self.direct.by_kernel.set(kernel);
         match step {
-            Get::HandedOver { by_kernel } => {
-                let Some(number) = self.begin(peer, source, target, receiver, by_kernel) else { return Pull::No };
+            Get::HandedOver(by) => {
+                let Some(number) = self.begin(peer, source, target, receiver, by) else { return Pull::No };
                 let (posted, slot) = (self.own_posted(peer), slot_of(number));
+                if by == By::Module {
+                    self.start_beside(peer, posted, slot, posted.word(slot), Side::Receiver);
+                    return Pull::Joint(number);
+                }
                 // Without room for it, this process copies when it looks.
                 self.hand_over(peer, posted, slot, posted.word(slot), Side::Receiver);
                 Pull::Joint(number)
@@ -318,7 +333,7 @@ impl Shm {
             Get::Mapped | Get::Joint => {
                 let Some(from) = self.direct.access.view(source) else { return Pull::No };
                 let joint = step == Get::Joint;
-                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, false)).flatten() {
+                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, By::View)).flatten() {
                     return Pull::Joint(number);
                 }
                 let (len, lies) = (source.len.min(target.len), self.gauge(source, target));
@@ -330,7 +345,7 @@ impl Shm {
             }
             Get::Kernel | Get::JointKernel => {
                 let joint = step == Get::JointKernel;
-                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, true)).flatten() {
+                if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, By::Number)).flatten() {
                     return Pull::Joint(number);
                 }
                 let done = self.direct.access.read(peer, source, target);

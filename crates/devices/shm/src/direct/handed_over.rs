@@ -15,7 +15,7 @@ impl Shm {
         // A program that has started threads since has work for its cores.
         size >= MAY_PAY_FROM
             && self.copies_beside()
-            && (tern_settings::OFFLOAD.get() == tern_settings::Offload::Thread || tern_region::has_one_thread())
+            && (tern_settings::OFFLOAD.get() != tern_settings::Offload::Auto || tern_region::has_one_thread())
     }
 
     /// Whether that is so as far as it is known without a question to the kernel, but for the first time.
@@ -25,7 +25,8 @@ impl Shm {
             return false;
         }
         if offload.get() == Offload::Unasked {
-            let may = !self.direct.checked && may_have_copier(tern_settings::OFFLOAD.get(), || self.spare());
+            let may = !self.direct.checked
+                && may_have_copier(tern_settings::OFFLOAD.get(), self.direct.access.declares(), || self.spare());
             offload.set(if may { Offload::Possible } else { Offload::Never });
         }
         offload.get() == Offload::Possible
@@ -123,15 +124,17 @@ impl Shm {
         }
     }
 
-    /// Waits until the thread has left all that it was given: as long as the copies take.
+    /// Waits until the thread, and the kernel module, have left all that they were given: as long as the copies take.
     pub(crate) fn finish_shares(&self) {
         self.with_copier((), Copier::finish);
+        self.await_beside(None);
     }
 
     /// Nothing more is copied between this process and `peer`, which is lost: the thread has left what it was given, and no receive is
     /// published there. Wherever the peer has stopped in a slot, it stores nothing there any more.
     pub(super) fn abandon_copies(&self, peer: u32) {
         self.finish_shares();
+        self.end_beside(peer);
         // A fork in another thread may hold a receive, or do this side's share of a copy.
         let _forks = self.direct.access.keep_forks_out();
         self.own_posted(peer).in_use().for_each(|slot| self.forget(peer, slot));

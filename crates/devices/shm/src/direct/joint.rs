@@ -8,6 +8,7 @@ use crate::transfers::Pending;
 use tern_copy::Target;
 use tern_counters as counters;
 use tern_device::{Key, Memory, Pull};
+use tern_policy::offload::By;
 
 /// A slot and the order of its receive, as a number for the sender.
 fn number(slot: u32, order: u32) -> u64 {
@@ -21,18 +22,18 @@ pub fn slot_of(number: u64) -> u32 {
 
 impl Shm {
     /// Begins to copy from `source` together with `peer`; what it is to be told. `None`: this side has to
-    /// do it alone. `kernel`: both have it copied by the kernel. [`tern_device::Sink::pulled`] tells the end.
-    pub(super) fn begin(
-        &self, peer: u32, source: &Memory, target: &Memory, receiver: u32, kernel: bool,
-    ) -> Option<u64> {
+    /// do it alone. `by`: who copies; by number both have the kernel copy. [`tern_device::Sink::pulled`] tells the end.
+    pub(super) fn begin(&self, peer: u32, source: &Memory, target: &Memory, receiver: u32, by: By) -> Option<u64> {
         let len = source.len.min(target.len);
-        if kernel && !self.direct.access.read_part(peer, source, target, 0, PROOF) {
+        let (kernel, module) = (by != By::View, by == By::Module);
+        // The module says whether it can when it is asked to begin.
+        if kernel && !module && !self.direct.access.read_part(peer, source, target, 0, PROOF) {
             return None;
         }
         let source = if kernel { by_kernel(source) } else { *source };
         let forks = self.direct.access.keep_forks_out();
         let target = if forks.is_some() { self.direct.access.look_again(target) } else { *target };
-        let target = if kernel { self.direct.access.named(&target) } else { target };
+        let target = if kernel { self.named(peer, &target) } else { target };
         if !kernel && target.place == 0 {
             // Another thread has forked, and the sender sees that memory no more.
             return None;
@@ -40,7 +41,7 @@ impl Shm {
         let order = self.direct.order.get();
         let receive = Published { key: Key { context: 0, source: 0, tag: 0 }, receiver, target };
         let lies = if kernel { Target::Soon } else { self.gauge(&source, &target) };
-        let slot = self.own_posted(peer).begin(&receive, &source, order, lies)?;
+        let slot = self.own_posted(peer).begin(&receive, &source, order, lies, module)?;
         self.note_publication(peer, slot, &target);
         let (messages, bytes) = match kernel {
             true => (&counters::KERNEL, &counters::KERNEL_BYTES),

@@ -1,8 +1,8 @@
 //! What has become of the receives that this process has published and of the messages that it has left to others.
 
 use crate::memcheck;
-use crate::posted_receives::{PostedReceives, Stage, Word};
-use crate::share::Share;
+use crate::posted_receives::{ByModule, PostedReceives, Stage, Word};
+use crate::share::{Share, Side};
 use crate::state::Shm;
 use crate::transfers::Pending;
 use tern_device::Sink;
@@ -163,6 +163,14 @@ impl Shm {
         if !posted.is_shared(slot, word) {
             return true;
         }
+        match self.look_beside(posted, slot, word, Side::Sender) {
+            ByModule::Done => {
+                self.segment.doorbell(peer).ring();
+                return true;
+            }
+            ByModule::UnderWay | ByModule::Failed => return false,
+            ByModule::Over => {}
+        }
         if self.is_sent_by_thread(message) {
             return false;
         }
@@ -200,6 +208,14 @@ impl Shm {
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
     fn help(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) -> bool {
+        match self.look_beside(posted, slot, word, Side::Receiver) {
+            ByModule::Done => {
+                self.segment.doorbell(peer).ring();
+                return true;
+            }
+            ByModule::UnderWay | ByModule::Failed => return false,
+            ByModule::Over => {}
+        }
         if self.is_handed_over(posted, slot, word) {
             return false;
         }

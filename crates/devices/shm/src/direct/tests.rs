@@ -163,7 +163,7 @@ fn a_copy_by_both_ends_without_the_sender() {
         let memory = memory();
         let survivor = join(&memory, 0);
         let (source, target) = (filled(&survivor, 5), filled(&survivor, 0));
-        survivor.begin(VICTIM, &source, &target, 5, false).expect("room");
+        survivor.begin(VICTIM, &source, &target, 5, tern_policy::offload::By::View).expect("room");
         let victim = start("takes part", &memory);
         let posted = survivor.own_posted(VICTIM);
         assert!(!by_thread || survivor.hand_over(VICTIM, posted, 0, posted.word(0), Side::Receiver));

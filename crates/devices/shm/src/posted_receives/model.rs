@@ -221,7 +221,7 @@ fn a_chunk_that_was_given_back_is_copied_by_the_other() {
         loom::model(move || {
             let posted = Arc::new(PostedReceives::default());
             let source = Memory { address: 5, ..Memory::opaque(2) };
-            let slot = posted.begin(&receive(1), &source, 0, Target::Soon).expect("room");
+            let slot = posted.begin(&receive(1), &source, 0, Target::Soon, false).expect("room");
             let copies = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
             // Who fails tries once; the other one looks again and again, as long as it is not over.
             let work = move |back: bool, posted: &PostedReceives, copies: &[AtomicU32; 2]| {
@@ -263,7 +263,7 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
         let posted = Arc::new(PostedReceives::default());
         let source = Memory { address: 5, ..Memory::opaque(8) };
         let long = |len: u64| Published { target: Memory { len, ..receive(1).target }, ..receive(1) };
-        let slot = posted.begin(&long(1), &source, 0, Target::Soon).expect("room");
+        let slot = posted.begin(&long(1), &source, 0, Target::Soon, false).expect("room");
         let copies = Arc::new(AtomicU32::new(0));
         let (other, counts) = (posted.clone(), copies.clone());
         let sender = thread::spawn(move || {
@@ -285,7 +285,7 @@ fn who_joins_late_copies_nothing_of_the_next_message() {
             assert!(posted.slot(slot).copied(1));
             posted.finish(slot);
             posted.free(slot, posted.word(slot));
-            assert_eq!(posted.begin(&long(2), &source, 1, Target::Soon), Some(slot));
+            assert_eq!(posted.begin(&long(2), &source, 1, Target::Soon, false), Some(slot));
             assert!(posted.slot(slot).claim(posted.word(slot), true, 2).is_some());
         }
         sender.join().unwrap();

@@ -3,6 +3,7 @@
 use super::word::Word;
 use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use tern_device::Memory;
+use tern_region::module::{DONE, RUNNING};
 
 /// Memory as five words that both sides may look at at any time. The fifth is its place, or its cookie.
 #[repr(C)]
@@ -53,6 +54,8 @@ pub struct Slot {
     claims: AtomicU64,
     /// Chunks copied, and [`REFUSED`].
     copied: AtomicU32,
+    /// How a copy stands that the kernel module makes ([`Word::is_by_module`]): the kernel writes it, and then [`GIVEN_BACK`] may stand here.
+    status: AtomicU32,
 }
 
 /// Chunks claimed from the front and from the back, and the order of the receive that they belong to: who comes late
@@ -62,6 +65,20 @@ struct Claims(u64);
 
 /// Chunks of one message at most.
 pub const CHUNKS: u32 = u16::MAX as u32;
+/// The module copies nothing more: its chunk is anybody's. No value of the kernel's.
+const GIVEN_BACK: u32 = 2;
+
+/// How a copy stands that the kernel module makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByModule {
+    UnderWay,
+    Done,
+    /// It has failed. Who has started it gives it back.
+    Failed,
+    /// It was given back.
+    Over,
+}
+
 /// Beside the count of the copied chunks: the receiver copies none.
 const REFUSED: u32 = 1 << 16;
 
@@ -116,6 +133,7 @@ impl Slot {
         // Relaxed, both: whoever claims has seen the word that is stored after them.
         self.claims.store(Claims::new(word, begun).0, Ordering::Relaxed);
         self.copied.store(0, Ordering::Relaxed);
+        self.status.store(RUNNING, Ordering::Relaxed);
     }
 
     /// The last chunk has been copied.
@@ -165,6 +183,37 @@ impl Slot {
     pub fn copied(&self, chunks: u32) -> bool {
         // AcqRel: who counts the last one has seen all the others', and says so by `finish`.
         (self.copied.fetch_add(1, Ordering::AcqRel) + 1) & CHUNKS == chunks
+    }
+
+    /// How the copy stands that the module makes of this slot.
+    pub fn by_module(&self) -> ByModule {
+        // Acquire: pairs with the kernel's release; the bytes are there.
+        match self.status.load(Ordering::Acquire) {
+            DONE => ByModule::Done,
+            RUNNING => ByModule::UnderWay,
+            GIVEN_BACK => ByModule::Over,
+            _ => ByModule::Failed,
+        }
+    }
+
+    /// Gives the module's chunk back, which stands as `from`: true for the one who has done so.
+    #[cold]
+    pub fn take_from_module(&self, from: ByModule) -> bool {
+        let before = self.status.load(Ordering::Relaxed);
+        let is_due = from != ByModule::Over && self.by_module() == from;
+        // Relaxed: the claims order who copies.
+        let swap = || self.status.compare_exchange(before, GIVEN_BACK, Ordering::Relaxed, Ordering::Relaxed);
+        let taken = is_due && swap().is_ok();
+        if taken {
+            self.give_back(false);
+        }
+        taken
+    }
+
+    /// The word that the kernel writes.
+    #[cfg(not(loom))]
+    pub fn status(&self) -> *const std::sync::atomic::AtomicU32 {
+        &raw const self.status
     }
 
     /// The receiver copies nothing more of this transfer, and has given back what it had claimed.

@@ -30,8 +30,10 @@ const JOINT: u64 = 1 << 17;
 const LATER: u64 = 1 << 18;
 /// The kernel copies for both.
 const BY_KERNEL: u64 = 1 << 19;
+/// The kernel module copies all of it, as one chunk, while both sides may compute.
+const BY_MODULE: u64 = 1 << 20;
 
-/// The word of a slot: stage, a few bits of the key, what the four bits above say, order.
+/// The word of a slot: stage, a few bits of the key, what the five bits above say, order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Word(pub(super) u64);
 
@@ -103,6 +105,16 @@ impl Word {
     /// The word of such a copy.
     pub(super) fn by_kernel(self) -> Word {
         Word(self.0 | BY_KERNEL)
+    }
+
+    /// The kernel module copies all of it.
+    pub fn is_by_module(self) -> bool {
+        self.0 & BY_MODULE != 0
+    }
+
+    /// The word of such a copy.
+    pub(super) fn by_module(self) -> Word {
+        Word(self.0 | BY_MODULE)
     }
 
     pub(super) fn mark(self) -> u8 {

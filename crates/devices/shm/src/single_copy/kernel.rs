@@ -3,9 +3,11 @@
 use super::RegionAccess;
 use crate::declared::Declarations;
 use crate::segment::{Introduction, Process};
+use std::sync::atomic::AtomicU32;
 use tern_counters as counters;
 use tern_device::{Direction, Memory, Name, NotCopied, Run as Piece};
 use tern_region::cma::{self, Failed, Pid, Run, Why};
+use tern_region::module::Beside;
 
 /// Shortest block that the kernel is asked to copy: it takes some time for each.
 const KERNEL_BLOCK: u64 = 4 << 10;
@@ -16,17 +18,27 @@ pub enum Kernel {
     Untried,
     /// By process number.
     Works(Pid),
-    /// By the module, which copies what the peer has declared; by process number too, or not.
-    Module(Pid),
+    /// By the module, which copies what the peer has declared. By process number too, or not: where the user asks for the module that was not
+    /// proved, and is tried where a region is missing.
+    Module(Reached),
     Fails,
     /// It did, and the peer has ended.
     Gone,
 }
 
+/// A process whose memory the kernel copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reached {
+    pub pid: Pid,
+    /// By this number, not by the module alone.
+    pub by_number: bool,
+}
+
 impl Kernel {
-    fn peer(self) -> Option<Pid> {
+    fn peer(self) -> Option<Reached> {
         match self {
-            Kernel::Works(pid) | Kernel::Module(pid) => Some(pid),
+            Kernel::Works(pid) => Some(Reached { pid, by_number: true }),
+            Kernel::Module(reached) => Some(reached),
             Kernel::Untried | Kernel::Fails | Kernel::Gone => None,
         }
     }
@@ -51,7 +63,8 @@ impl RegionAccess {
         suits(own)
             && suits(theirs)
             && match self.kernel[peer as usize].get() {
-                Kernel::Works(_) | Kernel::Module(_) => true,
+                Kernel::Works(_) | Kernel::Module(Reached { by_number: true, .. }) => true,
+                Kernel::Module(_) => theirs.cookie != 0,
                 Kernel::Fails | Kernel::Gone => false,
                 Kernel::Untried => self.try_kernel(peer, process),
             }
@@ -65,11 +78,11 @@ impl RegionAccess {
         self.kernel[peer as usize].get().peer().is_some()
     }
 
-    /// By which mechanism the kernel copies to and from `peer`, for the user.
+    /// By which mechanism the kernel has copied last to or from `peer`, for the user.
     pub fn kernel_mechanism(&self, peer: u32) -> &'static str {
         match self.kernel[peer as usize].get() {
-            Kernel::Module(_) => "module",
-            Kernel::Untried | Kernel::Works(_) | Kernel::Fails | Kernel::Gone => "cma",
+            Kernel::Module(_) if self.by_module.get() => "module",
+            Kernel::Module(_) | Kernel::Untried | Kernel::Works(_) | Kernel::Fails | Kernel::Gone => "cma",
         }
     }
 
@@ -77,7 +90,7 @@ impl RegionAccess {
     /// its number.
     pub fn is_there(&self, peer: u32, process: &Process) -> bool {
         let kernel = self.kernel[peer as usize].get();
-        let (Some(pid), Some(introduced)) = (kernel.peer(), process.introduction()) else {
+        let (Some(Reached { pid, .. }), Some(introduced)) = (kernel.peer(), process.introduction()) else {
             return kernel != Kernel::Gone;
         };
         if self.declarations.as_ref().is_some_and(|declarations| declarations.probe(&introduced)) {
@@ -99,44 +112,52 @@ impl RegionAccess {
     ) -> Result<(), NotCopied> {
         let kernel = self.kernel[peer as usize].get();
         let none = if kernel == Kernel::Gone { NotCopied::Gone } else { NotCopied::Refused };
-        let pid = kernel.peer().ok_or(none)?;
+        let reached = kernel.peer().ok_or(none)?;
         let (own, theirs) = (as_runs(own), as_runs(theirs));
         // SAFETY: contract of this function.
-        match unsafe { self.by_kernel(pid, own, (theirs, name), direction) } {
+        match unsafe { self.by_kernel(reached, own, (theirs, name), direction) } {
             Ok(moved) if moved == own.iter().map(|run| run.len).sum() => Ok(()),
             Ok(_) => Err(NotCopied::NotThere),
             Err(failed) => {
                 let why = kernel.why(&failed);
-                if why == NotCopied::Refused {
+                match why {
                     // The program may have given up rights meanwhile (setuid).
-                    self.give_up(peer, &failed);
+                    NotCopied::Refused => self.give_up(peer, &failed),
+                    NotCopied::Missed => self.leave_numbers(peer),
+                    NotCopied::NotThere | NotCopied::Gone => {}
                 }
                 Err(why)
             }
         }
     }
 
-    /// Copies by the module what the peer has declared to it, and told the name of; anything else by process number.
+    /// Copies by the module what the peer has declared to it, and told the name of, unless that takes longer; anything else by process number.
     ///
     /// # Safety
     /// As for [`cma::read`] or [`cma::write`].
     #[inline]
     pub(super) unsafe fn by_kernel(
-        &self, pid: Pid, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
+        &self, Reached { pid, by_number }: Reached, own: &[Run], (theirs, name): (&[Run], Name), direction: Direction,
     ) -> Result<usize, Failed> {
+        let len = || own.iter().map(|run| run.len).sum();
         if let Some(declarations) = &self.declarations
+            && (name.cookie != 0 || declarations.are_asked_for())
+            && declarations.takes(len(), by_number)
             // SAFETY: contract of this function.
             && let Some(moved) = unsafe { declarations.copy(own, (theirs, name), direction) }
         {
+            self.by_module.set(true);
             return Ok(moved);
         }
+        self.by_module.set(false);
         // SAFETY: contract of this function.
-        unsafe {
+        let copied = unsafe {
             match direction {
                 Direction::Put => cma::write(pid, own, theirs),
                 Direction::Get => cma::read(pid, own, theirs),
             }
-        }
+        };
+        copied.inspect(|&moved| counters::CMA_BYTES.add(moved as u64))
     }
 
     /// True when the kernel copies at all: it does so inside this process.
@@ -149,10 +170,14 @@ impl RegionAccess {
         // A peer that has not introduced itself yet is asked again.
         let Some(introduced) = process.introduction() else { return false };
         let Introduction { pid, address, nonce, .. } = introduced;
-        let by_module = |declarations: &Declarations| declarations.probe(&introduced);
-        let proved = match self.declarations.as_ref().is_some_and(by_module) {
-            true => Ok(Kernel::Module(pid as Pid)),
-            false => cma::probe(pid as Pid, address, nonce).map(|()| Kernel::Works(pid as Pid)),
+        let by_module = |declarations: &&Declarations| declarations.probe(&introduced);
+        let module = self.declarations.as_ref().filter(by_module);
+        let pid = pid as Pid;
+        let by_number = || cma::probe(pid, address, nonce);
+        let proved = match module {
+            Some(module) if module.are_asked_for() => Ok(Kernel::Module(Reached { pid, by_number: true })),
+            Some(_) => Ok(Kernel::Module(Reached { pid, by_number: by_number().is_ok() })),
+            None => by_number().map(|()| Kernel::Works(pid)),
         };
         match proved {
             Ok(kernel) => self.kernel[peer as usize].set(kernel),
@@ -166,9 +191,19 @@ impl RegionAccess {
     #[cold]
     fn cannot_copy(&self, peer: u32, failed: &Failed) {
         match self.kernel[peer as usize].get().why(failed) {
-            NotCopied::Missed => {}
+            NotCopied::Missed => self.leave_numbers(peer),
             NotCopied::Gone => self.has_ended(peer),
             NotCopied::Refused | NotCopied::NotThere => self.give_up(peer, failed),
+        }
+    }
+
+    /// The kernel has refused to copy memory of `peer` by its number, where the module may. Where the user has not asked for the module, which then
+    /// has regions of some memory alone, the number is used no more.
+    #[cold]
+    fn leave_numbers(&self, peer: u32) {
+        let by_costs = self.declarations.as_ref().is_some_and(|declarations| !declarations.are_asked_for());
+        if let (Kernel::Module(reached), true) = (self.kernel[peer as usize].get(), by_costs) {
+            self.kernel[peer as usize].set(Kernel::Module(Reached { by_number: false, ..reached }));
         }
     }
 
@@ -196,16 +231,16 @@ impl RegionAccess {
     pub fn write(&self, peer: u32, own: &Memory, theirs: &Memory) -> bool {
         // SAFETY: own memory is the program's, valid while it sends; the peer has declared its own
         // for this message.
-        self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
-            self.by_kernel(pid, own, (runs, theirs.name()), Direction::Put)
+        self.transfer(peer, own, theirs, |reached, own, runs| unsafe {
+            self.by_kernel(reached, own, (runs, theirs.name()), Direction::Put)
         })
     }
 
     /// Copies memory of `peer` into own memory by the kernel, otherwise as [`RegionAccess::write`].
     pub fn read(&self, peer: u32, theirs: &Memory, own: &Memory) -> bool {
         // SAFETY: own memory is the program's, which it leaves to the receive.
-        self.transfer(peer, own, theirs, |pid, own, runs| unsafe {
-            self.by_kernel(pid, own, (runs, theirs.name()), Direction::Get)
+        self.transfer(peer, own, theirs, |reached, own, runs| unsafe {
+            self.by_kernel(reached, own, (runs, theirs.name()), Direction::Get)
         })
     }
 
@@ -214,8 +249,8 @@ impl RegionAccess {
     pub fn write_part(&self, peer: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `write`.
-        self.move_runs(peer, len, |pid| unsafe {
-            self.by_kernel(pid, &part(own), (&part(theirs), theirs.name()), Direction::Put)
+        self.move_runs(peer, len, |reached| unsafe {
+            self.by_kernel(reached, &part(own), (&part(theirs), theirs.name()), Direction::Put)
         })
     }
 
@@ -223,8 +258,8 @@ impl RegionAccess {
     pub fn read_part(&self, peer: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
         let part = |memory: &Memory| part(memory, skip, len);
         // SAFETY: as for `read`.
-        self.move_runs(peer, len, |pid| unsafe {
-            self.by_kernel(pid, &part(own), (&part(theirs), theirs.name()), Direction::Get)
+        self.move_runs(peer, len, |reached| unsafe {
+            self.by_kernel(reached, &part(own), (&part(theirs), theirs.name()), Direction::Get)
         })
     }
 
@@ -233,33 +268,74 @@ impl RegionAccess {
     pub fn read_from(pid: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
         // SAFETY: as for `read`.
         let moved = unsafe { cma::read(pid as Pid, &part(own, skip, len), &part(theirs, skip, len)) };
-        moved.is_ok_and(|moved| moved as u64 == len)
+        moved.is_ok_and(|moved| {
+            counters::CMA_BYTES.add(moved as u64);
+            moved as u64 == len
+        })
     }
 
     /// As [`RegionAccess::write_part`], to a process that the kernel is known to reach, otherwise as [`RegionAccess::read_from`].
     pub fn write_to(pid: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
         // SAFETY: as for `write`.
         let moved = unsafe { cma::write(pid as Pid, &part(own, skip, len), &part(theirs, skip, len)) };
-        moved.is_ok_and(|moved| moved as u64 == len)
+        moved.is_ok_and(|moved| {
+            counters::CMA_BYTES.add(moved as u64);
+            moved as u64 == len
+        })
     }
 
-    /// The process as which the kernel is known to reach `peer` by its number; `None` where the module copies, whose file only the
+    /// The process as which the kernel is known to reach `peer` by its number; `None` where the module alone copies, whose file only the
     /// threads of the program have.
     pub fn reached_by_number(&self, peer: u32) -> Option<u32> {
-        match self.kernel[peer as usize].get() {
-            Kernel::Works(pid) => Some(pid as u32),
-            Kernel::Untried | Kernel::Module(_) | Kernel::Fails | Kernel::Gone => None,
+        let asked = self.declarations.as_ref().is_some_and(Declarations::are_asked_for);
+        let reached = self.kernel[peer as usize].get().peer().filter(|reached| reached.by_number && !asked);
+        reached.map(|reached| reached.pid as u32)
+    }
+
+    /// Starts a copy by the module between own memory, in one piece, and memory of a peer's that begins with its region; false: it cannot be started.
+    ///
+    /// # Safety
+    /// Both are of one transfer, which is not over before `status` tells the end; the word stays.
+    pub unsafe fn start(
+        &self, own: &Memory, theirs: &Memory, len: u64, writes: bool, beside: Beside, status: *const AtomicU32,
+    ) -> bool {
+        let start = |declarations: &Declarations| {
+            // SAFETY: contract of this function.
+            unsafe { declarations.start(&part(own, 0, len), theirs.cookie, writes, beside, status) }
+        };
+        self.declarations.as_ref().is_some_and(start)
+    }
+
+    /// Peers that are lost copy to this memory no more when this returns.
+    pub fn take_back(&self, memory: &Memory) {
+        if let Some(declarations) = self.declarations.as_ref().filter(|_| memory.cookie != 0) {
+            declarations.forget(memory.name().start, memory.cookie);
         }
+    }
+
+    /// The kernel module is there.
+    pub fn declares(&self) -> bool {
+        self.declarations.is_some()
+    }
+
+    /// Whether the module was seen to copy to and from `peer`.
+    pub fn has_module(&self, peer: u32) -> bool {
+        matches!(self.kernel[peer as usize].get(), Kernel::Module(_))
+    }
+
+    /// Whether the kernel copies to and from `peer` by its number, as far as that is known.
+    pub(super) fn has_number(&self, peer: u32) -> bool {
+        !matches!(self.kernel[peer as usize].get(), Kernel::Module(Reached { by_number: false, .. }))
     }
 
     fn transfer(
         &self, peer: u32, own: &Memory, theirs: &Memory,
-        copy: impl FnOnce(Pid, &[Run], &[Run]) -> Result<usize, Failed>,
+        copy: impl FnOnce(Reached, &[Run], &[Run]) -> Result<usize, Failed>,
     ) -> bool {
         let len = own.len.min(theirs.len);
-        let moved = self.move_runs(peer, len, |pid| match (own.is_dense(), theirs.is_dense()) {
-            (true, true) => copy(pid, &part(own, 0, len), &part(theirs, 0, len)),
-            _ => copy(pid, as_runs(&blocks(own, len)), as_runs(&blocks(theirs, len))),
+        let moved = self.move_runs(peer, len, |reached| match (own.is_dense(), theirs.is_dense()) {
+            (true, true) => copy(reached, &part(own, 0, len), &part(theirs, 0, len)),
+            _ => copy(reached, as_runs(&blocks(own, len)), as_runs(&blocks(theirs, len))),
         });
         if moved {
             counters::KERNEL.add(1);
@@ -268,9 +344,9 @@ impl RegionAccess {
         moved
     }
 
-    pub(super) fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Pid) -> Result<usize, Failed>) -> bool {
-        let Some(pid) = self.kernel[peer as usize].get().peer() else { return false };
-        match copy(pid) {
+    pub(super) fn move_runs(&self, peer: u32, len: u64, copy: impl FnOnce(Reached) -> Result<usize, Failed>) -> bool {
+        let Some(reached) = self.kernel[peer as usize].get().peer() else { return false };
+        match copy(reached) {
             Ok(moved) if moved as u64 == len => true,
             Ok(moved) => {
                 self.give_up(peer, &Failed { why: Why::Other, errno: 0, moved });

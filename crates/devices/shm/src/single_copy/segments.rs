@@ -7,6 +7,7 @@ use crate::segment::Process;
 use tern_counters as counters;
 use tern_device::runs::Cursor;
 use tern_device::{Direction, Memory, Run};
+use tern_policy::costs::Placement;
 use tern_region::{Place, cma};
 
 /// How a region of a peer's, or other memory of its, is copied out of.
@@ -19,11 +20,13 @@ pub enum By {
 }
 
 impl RegionAccess {
-    /// Opens a region of own memory; `own` is this process. `None`: there are too many.
-    pub fn open_region(&self, own: &Process, span: &Memory, segments: &[Run]) -> Option<Memory> {
+    /// Opens a region of own memory for this peer, which is there; `own` is this process. `None`: there are too many.
+    pub fn open_region(&self, own: &Process, span: &Memory, segments: &[Run], by: (u32, Placement)) -> Option<Memory> {
         let key = self.regions.open(segments, || self.make_table(own))?;
-        let declarations = self.declarations.as_ref();
-        let cookie = declarations.map_or(0, |declarations| declarations.declare(as_runs(segments)));
+        let declarations =
+            self.declarations.as_ref().filter(|declarations| span.place == 0 || declarations.are_asked_for());
+        let by = || (by.1, self.has_number(by.0));
+        let cookie = declarations.map_or(0, |declarations| declarations.declare(as_runs(segments), by()));
         let &Memory { address, place, .. } = span;
         Some(Memory { address, place, len: sum(segments), key, cookie, ..Memory::default() })
     }
@@ -102,6 +105,7 @@ impl RegionAccess {
         let own = as_runs(target);
         if region.is_region()
             && let Some(declarations) = &self.declarations
+            && (region.cookie != 0 || declarations.are_asked_for())
             // SAFETY: own memory is the program's, which it leaves to the receive.
             && unsafe { declarations.read(region.cookie, own) }
         {
@@ -109,11 +113,13 @@ impl RegionAccess {
         }
         let Some(segments) = self.segments(process, region) else { return false };
         let theirs = as_runs(&segments);
-        self.move_runs(peer, sum(target), |pid| match region.is_region() {
+        self.move_runs(peer, sum(target), |reached| match region.is_region() {
             // SAFETY: as above.
-            true => unsafe { cma::read(pid, own, theirs) },
+            true => {
+                unsafe { cma::read(reached.pid, own, theirs) }.inspect(|&moved| counters::CMA_BYTES.add(moved as u64))
+            }
             // SAFETY: as above.
-            false => unsafe { self.by_kernel(pid, own, (theirs, region.name()), Direction::Get) },
+            false => unsafe { self.by_kernel(reached, own, (theirs, region.name()), Direction::Get) },
         })
     }
 }

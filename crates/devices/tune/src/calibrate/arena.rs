@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use rustix::mm::{MapFlags, ProtFlags};
 
 use super::disturbance::{Signs, median};
+use super::pins::PINNED;
 use super::promotion::PROMOTED;
 use super::{LARGEST, MOVERS, SIZES};
 
@@ -48,6 +49,8 @@ pub(super) struct Words {
     pub stop: Line,
     /// Process number of the sender, and where its private buffer is.
     pub sender: [AtomicU64; 2],
+    /// The cookie of the sender's private buffer as a region of the kernel module, and 1 if the receiver has the module too; else 0.
+    pub module: [AtomicU64; 2],
     /// Where the receiver's private buffer is, and its process number.
     pub receiver: [AtomicU64; 2],
     /// Says which part is in each block.
@@ -61,6 +64,7 @@ pub(super) struct Words {
     switch: AtomicU64,
     lookup: AtomicU64,
     promote: [AtomicU64; PROMOTED.len()],
+    pins: [[AtomicU64; PINNED.len()]; 3],
     /// Whether copies are made by vectors: 0 unknown, 1 no, 2 yes.
     pub vectors: Line,
     /// Which part of the time the sender and the receiver were off their cores.
@@ -93,6 +97,8 @@ pub(super) struct Found {
     /// To look up a promoted buffer, and to promote one, by number in [`PROMOTED`].
     pub lookup: Option<f64>,
     pub promote: [Option<f64>; PROMOTED.len()],
+    /// To declare memory to the kernel module, to give that up, and to map it, by number in [`PINNED`].
+    pub pins: [[Option<f64>; PINNED.len()]; 3],
     /// Copies of some KiB are faster by vectors.
     pub vectors: Option<f64>,
     /// What was seen of others.
@@ -116,6 +122,7 @@ impl Found {
             switch: figure(&|found| found.switch),
             lookup: figure(&|found| found.lookup),
             promote: std::array::from_fn(|size| figure(&|found| found.promote[size])),
+            pins: std::array::from_fn(|of| std::array::from_fn(|size| figure(&|found| found.pins[of][size]))),
             vectors: figure(&|found| found.vectors),
             signs: Signs {
                 lost: sign(&|signs| signs.lost),
@@ -205,6 +212,7 @@ impl Arena {
             switch: read(&words.switch),
             lookup: read(&words.lookup),
             promote: words.promote.each_ref().map(read),
+            pins: words.pins.each_ref().map(|sizes| sizes.each_ref().map(read)),
             vectors: words.vectors.0.load(Ordering::Relaxed).checked_sub(1).map(|vectors| vectors as f64),
             signs: Signs {
                 lost: words.lost.iter().filter_map(read).fold(0.0, f64::max),
@@ -250,6 +258,14 @@ impl Words {
 
     pub fn set_promote(&self, size: usize, ns: f64) {
         store(&self.promote[size], ns);
+    }
+
+    pub fn set_pins(&self, size: usize, [pin, unpin]: [f64; 2], attach: Option<f64>) {
+        store(&self.pins[0][size], pin);
+        store(&self.pins[1][size], unpin);
+        if let Some(ns) = attach {
+            store(&self.pins[2][size], ns);
+        }
     }
 
     pub fn set_pieces(&self, user: f64, kernel: Option<f64>) {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::arena::{LINE, PART};
 use super::disturbance::{median, spread};
+use super::pins;
 use super::promotion;
 use super::roles::{
     COPIES, EXTRA, Experiment, Process, TURNS, VECTORS, clock_cost, copies, copy, experiments, flush, io, pin,
@@ -13,6 +14,7 @@ use super::roles::{
 use super::turns::{Wait, play};
 use tern_copy::use_vectors;
 use tern_policy::costs::{Mover, Warmth};
+use tern_region::Run;
 
 /// What is not the C library must be so much faster. Of two that are alike, no noise should decide.
 const CLEARLY: f64 = 0.95;
@@ -27,12 +29,14 @@ pub(super) fn run(own: &mut Process<'_>) {
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
     words.receiver[0].store(u64::from(std::process::id()), Relaxed);
     words.receiver[1].store(own.private as u64, Relaxed);
+    words.module[1].store(own.module.is_some().into(), Relaxed);
     own.together(1);
     play(own, 1, Wait::Spin);
     let clock = clock_cost();
     choose_copies(own);
     let mut spreads = Vec::new();
-    'all: for experiment in experiments() {
+    let module = own.has_module();
+    'all: for experiment in experiments(module) {
         // The best with the target read before, and without.
         let mut best = [f64::INFINITY; 2];
         let mut tries = [Vec::new(), Vec::new()];
@@ -62,6 +66,7 @@ pub(super) fn run(own: &mut Process<'_>) {
     own.note_losses(1);
     words.complete.0.store(1, Relaxed);
     own.allow(EXTRA);
+    pins::measure(own);
     promotion::measure(words);
     own.together(1);
     play(own, 1, Wait::Sleep);
@@ -147,6 +152,11 @@ fn receive(own: &mut Process<'_>, experiment: &Experiment, reads: bool) -> Optio
             sender_has_done(own)
         }
         Mover::Cma => read(0, size),
+        Mover::Module => {
+            let (cookie, local) = (words.module[0].load(Relaxed), [Run::new(target, size)]);
+            // SAFETY: writes to memory of this process only, inside the buffer.
+            own.module.as_ref().is_some_and(|module| unsafe { module.read(cookie, 0, &local) } == Ok(size))
+        }
         Mover::CmaBoth => {
             let mut moved = true;
             own.share(size, chunk, |at, len| {

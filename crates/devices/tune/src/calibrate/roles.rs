@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions};
 use rustix::thread::CpuSet;
 use tern_copy::{Source, Target};
+use tern_region::Run;
+use tern_region::module::{Declared, Module, READ};
 
 use super::arena::Arena;
 use super::{LARGEST, MOVERS, SIZES};
@@ -82,6 +84,8 @@ pub(super) struct Process<'a> {
     pub arena: &'a Arena,
     /// Memory of its own.
     pub private: *mut u8,
+    /// The kernel module, if it is there.
+    pub module: Option<Module>,
     pub begin: Instant,
     pub budget: Duration,
     /// When this process gives up, from the beginning.
@@ -100,7 +104,8 @@ pub(super) struct Experiment {
 }
 
 /// All experiments, what matters most first.
-pub(super) fn experiments() -> impl Iterator<Item = Experiment> {
+/// `module`: the kernel module can copy.
+pub(super) fn experiments(module: bool) -> impl Iterator<Item = Experiment> {
     let sizes = SIZES.into_iter().enumerate();
     let sized = sizes.flat_map(|(size_number, size)| {
         let warm = Warmth::ALL
@@ -108,8 +113,8 @@ pub(super) fn experiments() -> impl Iterator<Item = Experiment> {
             .filter(move |warmth| *warmth == Warmth::Warm || (size <= LARGEST_COLD && CAN_FLUSH));
         warm.map(move |warmth| (size_number, size, warmth))
     });
-    sized.flat_map(|(size_number, size, warmth)| {
-        let movers = MOVERS.into_iter().enumerate();
+    sized.flat_map(move |(size_number, size, warmth)| {
+        let movers = MOVERS.into_iter().enumerate().filter(move |(_, mover)| module || *mover != Mover::Module);
         movers.map(move |(number, mover)| Experiment { number, mover, warmth, size_number, size })
     })
 }
@@ -140,7 +145,18 @@ impl<'a> Process<'a> {
         // SAFETY: all of what was allocated; its pages are there from here on.
         unsafe { private.write_bytes(1, LARGEST) };
         arena.touch();
-        Process { arena, private, begin: Instant::now(), budget, limit: budget * 3, step: 0 }
+        let module = Module::open().ok();
+        Process { arena, private, module, begin: Instant::now(), budget, limit: budget * 3, step: 0 }
+    }
+
+    /// Declares the private memory to the kernel module, for as long as this process lives. `None`: the module is not there, or has refused it.
+    pub fn declare(&self) -> Option<Declared> {
+        self.module.as_ref()?.create(&[Run::new(self.private, LARGEST)], READ).ok()
+    }
+
+    /// Whether the kernel module copies the sender's private memory for the receiver, as both have said before they last came together.
+    pub fn has_module(&self) -> bool {
+        self.arena.words().module.iter().all(|word| word.load(Relaxed) != 0)
     }
 
     /// Waits until the condition holds; ends this process when the other seems to be gone.

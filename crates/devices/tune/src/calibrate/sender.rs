@@ -15,6 +15,7 @@ pub(super) fn run(own: &mut Process<'_>) {
     unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY) };
     words.sender[0].store(u64::from(std::process::id()), Relaxed);
     words.sender[1].store(own.private as u64, Relaxed);
+    words.module[0].store(own.declare().map_or(0, |declared| declared.cookie), Relaxed);
     own.together(0);
     let core = rustix::thread::sched_getcpu();
     words.core.store(core as u32, Relaxed);
@@ -27,7 +28,8 @@ pub(super) fn run(own: &mut Process<'_>) {
     }
     own.together(0);
     use_vectors(words.vectors.0.load(Relaxed) == VECTORS);
-    'all: for experiment in experiments() {
+    let module = own.has_module();
+    'all: for experiment in experiments(module) {
         for time in 0..times(&experiment) {
             if own.begin.elapsed() > own.budget {
                 words.stop.0.store(1, Relaxed);
@@ -108,7 +110,7 @@ fn send(own: &mut Process<'_>, experiment: &Experiment, fill: u8) {
                 words.filled[part].0.store(own.turn(part + 1), Release);
             }
         }
-        Mover::Mapped | Mover::Cma => {}
+        Mover::Mapped | Mover::Cma | Mover::Module => {}
     }
     // The buffers and counters are the receiver's until it has done with them.
     own.together(0);

@@ -96,7 +96,7 @@ fn a_known_machine_is_not_measured() {
     let cache = scratch.cache();
     let cores = tern_node::affinity();
     let name = Machine::new(&cores).file();
-    cache.write(&name, b"tern-costs 4\nnonsense\n").unwrap();
+    cache.write(&name, b"tern-costs 5\nnonsense\n").unwrap();
     assert!(!is_good(&cache, &name));
     cache.write(&name, text::encode(&named("a test")).as_bytes()).unwrap();
     let file = cache.path().join(&name);
@@ -205,7 +205,7 @@ fn the_setting_decides() {
     assert_eq!(origin(file.to_str().unwrap(), None), Ok("stored".into()));
     let wrong = origin(gone.to_str().unwrap(), Some(&file)).unwrap_err();
     assert!(wrong.contains("gone: No such file"), "{wrong}");
-    std::fs::write(&file, "tern-costs 4\nwake -3\n").unwrap();
+    std::fs::write(&file, "tern-costs 5\nwake -3\n").unwrap();
     let wrong = origin(file.to_str().unwrap(), None).unwrap_err();
     assert!(wrong.ends_with("costs: line 2: \"-3\" is not a time in nanoseconds"), "{wrong}");
 }

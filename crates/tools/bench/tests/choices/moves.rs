@@ -26,6 +26,7 @@ fn situations(stage: Stage) -> Vec<(String, Situation)> {
                         pull: copies && stage == Stage::Requested,
                         other_waits: waits,
                         crowded,
+                        by_module: false,
                         has_copier: false,
                         ..Situation::default()
                     };

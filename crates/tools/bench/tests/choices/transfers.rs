@@ -30,6 +30,7 @@ fn situations() -> Vec<(String, Situation)> {
                             pull: copies,
                             other_waits,
                             crowded,
+                            by_module: false,
                             has_copier: false,
                             ..Situation::default()
                         };
