@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tern_hca::Maker;
 use tern_pmi::Job;
-use tern_settings::TupleQ;
+use tern_settings::{Entry, TupleQ};
 use tern_verbs::{Endpoint, Settings, Transport};
 
 /// The shortest and the longest time for which a call waits for the machine of a peer.
