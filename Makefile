@@ -114,8 +114,7 @@ bench: local
 	scripts/bench.sh $(LOCAL) $(ARGS)
 
 book:
-	@if command -v mdbook > /dev/null; then mdbook build; \
-	else echo 'book: mdbook is missing: cargo install mdbook' >&2; exit 1; fi
+	scripts/book.py
 
 wheel:
 	scripts/wheel.sh

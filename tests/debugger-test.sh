@@ -174,8 +174,8 @@ printf '%s\n' run 'z 0' backtrace continue |
 wrong=
 grep -q '^\[0\] .*SIGTRAP' "$evidence" || wrong="$wrong, rank 0 does not stop"
 grep -q '^\[0\] #[0-9]* .*fails_here ()' "$evidence" || wrong="$wrong, its stack does not show what failed"
-grep -q 'it stops here for the debugger' "$evidence" || wrong="$wrong, nobody says why"
-grep -q '^mpiexec: rank 0 .*MPI_ERR_RANK' "$evidence" || wrong="$wrong, the job does not end for that"
+grep -qi 'it stops here for the debugger' "$evidence" || wrong="$wrong, nobody says why"
+grep -q '^mpiexec: rank 0 .*MPI_Send failed' "$evidence" || wrong="$wrong, the job does not end for that"
 [ "$code" -ne 0 ] && [ "$code" -ne 124 ] || wrong="$wrong, code $code"
 if [ -z "$wrong" ]; then ok "a rank that fails stops in its debugger"; else fail "a rank that fails stops in its debugger" "${wrong#, }"; fi
 # The message queues of a process that waits, by the library that parallel debuggers load; gdb's command tern-queues is such a debugger.

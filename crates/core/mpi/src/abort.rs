@@ -68,7 +68,7 @@ fn stop_for_debugger(text: &str) {
     if !std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_traced(&status)) {
         return;
     }
-    say(&format!("{text}; it stops here for the debugger, and the job ends when that lets it continue"));
+    say(&format!("{text}\n  It stops here for the debugger, and the job ends when that lets it continue"));
     // The signal is ignored, which a debugger is told of all the same: only those that trace otherwise, such as strace, pass it on.
     // SAFETY: no code runs for the signal, and what was done with it before comes back.
     unsafe {
