@@ -29,6 +29,8 @@ def inside(page, text):
         elif str(path) not in OUTSIDE and not path.name.startswith("LICENSE"):
             return words
         folder = page.parent.relative_to("docs") if page.parts[0] == "docs" else page.parent
+        # mdBook makes README.md the page index.html of its folder, but leaves links to it.
+        path = path.with_name("index.md") if path.name == "README.md" else path
         return f"[{words}]({os.path.relpath(path, folder)}{place})"
 
     return LINK.sub(link, text)
@@ -42,7 +44,8 @@ def gather():
     pages = [path.relative_to(ROOT) for path in (ROOT / "docs").rglob("*.md")] + [pathlib.PurePath(name) for name in OUTSIDE]
     for page in pages:
         place = SOURCES / (page.relative_to("docs") if page.parts[0] == "docs" else page)
-        place.write_text(inside(page, (ROOT / page).read_text()))
+        if page.name != "SUMMARY.md":
+            place.write_text(inside(page, (ROOT / page).read_text()))
     summary = SOURCES / "SUMMARY.md"
     first, *others = (f"[{title}]({name})" for name, title in OUTSIDE.items())
     heading, text = summary.read_text().split("\n", 1)
