@@ -38,9 +38,9 @@ done
 check "MPI_Abort" 7 'tern: rank 1 .*called MPI_Abort on MPI_COMM_WORLD with code 7' by_prterun "$work/job" abort
 # The code is that of the signal which ended this rank, or those after it.
 killed() {
-    code=0
-    by_prterun "$work/job" kill || code=$?
-    [ "$code" = 137 ] || [ "$code" = 143 ]
+    ended=0
+    by_prterun "$work/job" kill || ended=$?
+    [ "$ended" = 137 ] || [ "$ended" = 143 ]
 }
 check "a rank that is killed" 0 'tern: rank 1 .* ended without calling MPI_Finalize' killed
 sums
