@@ -73,6 +73,7 @@ check-deep: local
 	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)
 	tests/kmod-checked.sh
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3
+	tests/prterun-hosts-test.sh $(LOCAL)
 
 # Programs whose processes stop, are refused things, get what has come in another order, and die, all by seed: one new seed after the other.
 TIME ?= 3600
@@ -113,8 +114,7 @@ bench: local
 	scripts/bench.sh $(LOCAL) $(ARGS)
 
 book:
-	@if command -v mdbook > /dev/null; then mdbook build; \
-	else echo 'book: mdbook is missing: cargo install mdbook' >&2; exit 1; fi
+	scripts/book.py
 
 wheel:
 	scripts/wheel.sh

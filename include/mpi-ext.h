@@ -1,7 +1,7 @@
 /* For programs that include this file where it is there, as Open MPI has it.
  *
  * Fault tolerance: mpi.h itself declares MPIX_Comm_revoke and the functions that belong to it; the macros here say so, by
- * the names by which programs ask Open MPI. Memory of graphics cards: Tern takes none; these functions need no library. */
+ * the names by which programs ask Open MPI. Memory of graphics cards: Tern takes none, as the functions of mpi.h say. */
 #ifndef TERN_MPI_EXT_H
 #define TERN_MPI_EXT_H
 
@@ -15,18 +15,5 @@
 
 #define MPIX_CUDA_AWARE_SUPPORT 0
 #define MPIX_ROCM_AWARE_SUPPORT 0
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-static inline int MPIX_Query_cuda_support(void) { return 0; }
-static inline int MPIX_Query_rocm_support(void) { return 0; }
-static inline int MPIX_Query_hip_support(void) { return 0; }
-static inline int MPIX_Query_ze_support(void) { return 0; }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -3168,6 +3168,25 @@ static __inline int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement)
     return error;
 }
 
+/* ---- Memory of graphics cards ---- */
+
+/* Programs ask other libraries by these names whether they take such memory. Tern takes none. These are no part of the ABI either, and need
+ * nothing of the library. */
+#define MPIX_GPU_SUPPORT_CUDA 0
+#define MPIX_GPU_SUPPORT_ZE 1
+#define MPIX_GPU_SUPPORT_HIP 2
+
+static __inline int MPIX_Query_cuda_support(void) { return 0; }
+static __inline int MPIX_Query_hip_support(void) { return 0; }
+static __inline int MPIX_Query_rocm_support(void) { return 0; }
+static __inline int MPIX_Query_ze_support(void) { return 0; }
+static __inline int MPIX_GPU_query_support(int gpu_type, int *is_supported)
+{
+    (void)gpu_type;
+    *is_supported = 0;
+    return MPI_SUCCESS;
+}
+
 #ifdef __cplusplus
 }
 #endif

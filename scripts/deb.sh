@@ -92,7 +92,8 @@ done
 mkdir -p "$stage$home/share/bash-completion"
 cp -a "$prefix/share/bash-completion/completions" "$stage$home/share/bash-completion/"
 # The files tell their place by themselves; here they stand elsewhere.
-for name in tern tern_region; do
+for name in tern tern_region mpi_abi mpifort_abi; do
+    [ -e "$prefix/lib/pkgconfig/$name.pc" ] || continue
     sed "s|^prefix=.*|prefix=$home|" "$prefix/lib/pkgconfig/$name.pc" > "$stage/usr/lib/$triplet/pkgconfig/$name.pc"
 done
 
@@ -121,8 +122,16 @@ License: Apache-2.0
 License: Expat
 $(sed 's/^$/./; s/^/ /' "$root/LICENSE-MIT")
 TEXT
-printf 'tern-mpi (%s) unstable; urgency=medium\n\n  * This version.\n\n -- The authors of Tern <tern@localhost>  %s\n' \
-    "$version" "$(date -R)" | gzip -9n > "$doc/changelog.gz"
+# What the changelog says of this version, in Debian's form: an entry for each `-`, and the text without links.
+entries=$(sed -n "/^## $version /,/^## /{/^## /d;p}" "$root/CHANGELOG.md" |
+    sed -E '/^$/d; s/\[([^]]*)\]\([^)]*\)/\1/g; s/^- /  * /; t; s/^  /    /; t; s/^/  /')
+released=$(sed -n "s/^## $version (\(.*\))\$/\1/p" "$root/CHANGELOG.md")
+if [ -z "$entries" ] || [ -z "$released" ]; then
+    echo "deb.sh: CHANGELOG.md has no entry '## $version (DATE)'" >&2
+    exit 1
+fi
+printf 'tern-mpi (%s) unstable; urgency=medium\n\n%s\n\n -- The authors of Tern <tern@localhost>  %s\n' \
+    "$version" "$entries" "$(date -R -u -d "$released")" | gzip -9n > "$doc/changelog.gz"
 
 # The newest version of the C library that anything asks for.
 libc=$(find "$stage$home/bin" "$stage$home/lib" -type f -exec grep -aoh 'GLIBC_2\.[0-9]*' {} + | sort -u -t. -k2,2n | tail -n 1)

@@ -117,12 +117,12 @@ mkdir -p "$to/share/modulefiles/tern"
 put 644 "$root/wrappers/tern.modulefile" "$to/share/modulefiles/tern/$version"
 put 644 "$root/wrappers/tern.lua" "$to/share/modulefiles/tern/$version.lua"
 
-for file in README.md CHANGELOG.md SECURITY.md LICENSE-APACHE LICENSE-MIT; do
+for file in README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE-APACHE LICENSE-MIT; do
     if [ -e "$root/$file" ]; then
         put 644 "$root/$file" "$to/share/doc/tern/$file"
     fi
 done
-(cd "$root" && find docs -name '*.md') | while read -r page; do
+(cd "$root" && find docs -name '*.md' -o -name '*.svg') | while read -r page; do
     mkdir -p "$to/share/doc/tern/${page%/*}"
     put 644 "$root/$page" "$to/share/doc/tern/$page"
 done

@@ -50,6 +50,11 @@ if [ "${1:-}" = test ]; then
     want fi_info "libfabric1 libfabric-dev libfabric-bin"
     # A debugger that starts a job.
     want gdb gdb
+    # A window for each rank, on a display that nobody sees.
+    want xterm xterm
+    want Xvfb xvfb
+    # Module files. Debian lets one of the two programs for them be there; the test installs the other where it does no harm.
+    [ -e /usr/share/modules/init/bash ] || [ -e /usr/share/lmod/lmod/init/bash ] || wanted="$wanted environment-modules"
     # Fortran programs; a compiler of another name serves too.
     command -v gfortran-12 > /dev/null 2>&1 || want gfortran gfortran
 fi

@@ -103,3 +103,9 @@ first() {
 
 # a_gfortran: the GNU Fortran compiler, by whatever name, if there is one.
 a_gfortran() { first gfortran gfortran-14 gfortran-13 gfortran-12; }
+
+# a_flang: LLVM's Fortran compiler, by whatever name, if there is one.
+a_flang() {
+    # shellcheck disable=SC2046,SC2086
+    first flang flang-new $(IFS=:; find $PATH -maxdepth 1 -name 'flang-*[0-9]' 2> /dev/null | sed -nE 's|.*/(flang-(new-)?([0-9]+))$|\3 \1|p' | sort -rn | cut -d ' ' -f 2)
+}

@@ -153,6 +153,31 @@ grep -q '^\[1\] .*= 42$' "$evidence" || wrong="$wrong, what is for rank 1 does n
 ! grep -q '^\[0\] .*= 42$' "$evidence" || wrong="$wrong, what is for rank 1 comes to rank 0"
 ! grep -q '^code' "$evidence" || wrong="$wrong, $(tail -n 1 "$evidence")"
 if [ -z "$wrong" ]; then ok "a debugger for each rank"; else fail "a debugger for each rank" "${wrong#, }"; fi
+# A rank that fails stops in its debugger before the job ends, so that its stack can be asked for.
+cat > "$place/fails.c" <<'END'
+#include <mpi.h>
+void fails_here(void) { MPI_Send(0, 0, MPI_INT, 99, 0, MPI_COMM_WORLD); }
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (!rank) fails_here();
+    MPI_Barrier(MPI_COMM_WORLD);
+    return MPI_Finalize();
+}
+END
+"$prefix/bin/mpicc" -g -O0 -w -o "$place/fails" "$place/fails.c"
+code=0
+printf '%s\n' run 'z 0' backtrace continue |
+    timeout --kill-after=5 100 "$prefix/bin/mpiexec" --gdb -n 2 "$place/fails" > "$evidence" 2>&1 || code=$?
+wrong=
+grep -q '^\[0\] .*SIGTRAP' "$evidence" || wrong="$wrong, rank 0 does not stop"
+grep -q '^\[0\] #[0-9]* .*fails_here ()' "$evidence" || wrong="$wrong, its stack does not show what failed"
+grep -qi 'it stops here for the debugger' "$evidence" || wrong="$wrong, nobody says why"
+grep -q '^mpiexec: rank 0 .*MPI_Send failed' "$evidence" || wrong="$wrong, the job does not end for that"
+[ "$code" -ne 0 ] && [ "$code" -ne 124 ] || wrong="$wrong, code $code"
+if [ -z "$wrong" ]; then ok "a rank that fails stops in its debugger"; else fail "a rank that fails stops in its debugger" "${wrong#, }"; fi
 # The message queues of a process that waits, by the library that parallel debuggers load; gdb's command tern-queues is such a debugger.
 rm -f "$place"/began.* "$place/end"
 "$prefix/bin/mpicc" -std=gnu11 -O1 -w -o "$place/queues" "$here/debugger/queues.c"
@@ -184,6 +209,39 @@ MPI_COMM_WORLD (rank 0 of 2)
 END
 sed 's/, its sender can see it//' "$place/list" | cmp -s - "$place/right" || wrong="$wrong, another list: $(cat "$place/list")"
 if [ -z "$wrong" ]; then ok "the message queues of a rank"; else fail "the message queues of a rank" "${wrong#, }"; fi
+# Each chosen rank in a window of its own, of a display that nobody sees.
+if ! command -v xterm > /dev/null || ! command -v Xvfb > /dev/null; then
+    skip "windows for ranks" "no xterm or no Xvfb"
+else
+    rm -f "$place"/began.* "$place/end"
+    mkfifo "$place/display"
+    Xvfb -displayfd 7 -screen 0 800x600x8 -nolisten tcp 7> "$place/display" > /dev/null 2>&1 &
+    server=$!
+    display=
+    read -r display < "$place/display" || true
+    wrong=
+    if [ -z "$display" ]; then
+        skip "windows for ranks" "Xvfb does not start"
+    else
+        DISPLAY=:$display timeout --kill-after=5 100 "$prefix/bin/mpiexec" --xterm 1 -n 2 "$place/held" "$place" < /dev/null > "$evidence" 2>&1 &
+        job=$!
+        for _ in $(seq 600); do
+            [ "$(cat "$place"/began.* 2> /dev/null | wc -l)" -lt 2 ] || break
+            sleep 0.1
+        done
+        # Whose child a rank is: a window's, or not.
+        for rank in 0 1; do
+            pid=$(cat "$place/began.$rank" 2> /dev/null || echo none)
+            echo "$rank $(ps -o comm= -p "$(ps -o ppid= -p "$pid" 2> /dev/null | tr -d ' ')" 2> /dev/null)"
+        done > "$place/parents"
+        touch "$place/end"
+        wait "$job" || wrong=", the job ended with code $?"
+        grep -q '^1 xterm' "$place/parents" || wrong="$wrong, rank 1 has no window"
+        ! grep -q '^0 xterm' "$place/parents" || wrong="$wrong, rank 0 has a window"
+        if [ -z "$wrong" ]; then ok "a window for a rank"; else fail "a window for a rank" "${wrong#, }: $(cat "$place/parents")"; fi
+    fi
+    kill "$server" 2> /dev/null || true
+fi
 code=0
 sums || code=1
 # With a line of sums of its own.

@@ -3,7 +3,7 @@
 # keys, in a part that is closed; in children of fork, too, which have no MPI. So the library leaves nothing with a thread, or with the loader, that runs at an end.
 # Usage: tests/ends-test.sh PREFIX
 #   TERN_FACES     which other interfaces, where their mpi.h can be had [mpich openmpi]
-#   TERN_TEST_FC   the Fortran compilers, one for each installed family by default [gfortran, or gfortran-12; flang, or flang-new-19]
+#   TERN_TEST_FC   the Fortran compilers, one for each installed family by default [gfortran, or gfortran-12; flang by any of its names]
 #   TERN_TEST_MECHANISMS=all   with each interface by every way that bytes move, not only with Tern's own and by few
 set -eu
 
@@ -91,7 +91,7 @@ for face in ${TERN_FACES:-mpich openmpi}; do
 done
 
 # In Fortran; no header of another library is needed.
-compilers=${TERN_TEST_FC:-$(a_gfortran) $(first flang flang-new flang-new-19)}
+compilers=${TERN_TEST_FC:-$(a_gfortran) $(a_flang)}
 [ -n "${compilers# }" ] || skip "in Fortran" "no Fortran compiler"
 "$prefix/bin/mpicc" -pthread -c "$here/ends/catch.c" -o "$work/catch.o"
 for fc in $compilers; do

@@ -2,7 +2,7 @@
 # Fortran over the standard ABI: compiles the programs under tests/fortran by mpifort with each Fortran compiler that
 # there is, runs them, and asks mpifort what it must answer.
 # Usage: tests/fortran-test.sh PREFIX [NAME...]
-#   TERN_TEST_FC   the compilers [gfortran, or gfortran-12; flang, or flang-new-19]
+#   TERN_TEST_FC   the compilers [gfortran, or gfortran-12; flang by any of its names]
 #   TERN_TEST_MECHANISMS=all   every program by every way that bytes move, not only those that say so, by two ways
 #
 # Comment lines at the top of a program say how: `! ranks: 1 2` (one run each), `! with: FILE.c` (compiled by mpicc), `! ways: all` (run again
@@ -129,8 +129,15 @@ old() {
 
 # What mpifort answers, and how it builds modules.
 wrapper() {
-    expect "$fc: modules are built once, with one line" "^mpifort: built MPI's modules for .*/cache/tern/fortran/" \
+    rm -rf cache/tern
+    expect "$fc: --help" "^ *mpifort \[options" "$mpifort" -fc="$fc" --help
+    if [ ! -e cache/tern ]; then ok "$fc: and builds nothing"; else fail "$fc: --help builds modules"; fi
+    expect "$fc: modules are built once, which is said at the end" "^mpifort: built MPI's modules for .*/cache/tern/fortran/" \
         "$mpifort" -fc="$fc" --showme:compile
+    case $(sed -n 1p log) in
+    "mpifort: building MPI's modules for $fc in $place/cache/tern/fortran, once; "*" 10 s") ok "$fc: and at the beginning" ;;
+    *) fail "$fc: modules are built without a word before" ;;
+    esac
     "$mpifort" -fc="$fc" --showme:compile > log 2>&1
     if [ "$(wc -l < log)" -eq 1 ]; then ok "$fc: and not again"; else fail "$fc: modules are built again"; fi
     expect "$fc: -show" "^$fc .*-lmpifort_abi -lmpi_abi$" "$mpifort" -show -fc="$fc" hello.f90
@@ -163,7 +170,7 @@ wrapper() {
     mv cache.good cache
 }
 
-compilers=${TERN_TEST_FC:-$(a_gfortran) $(first flang flang-new flang-new-19)}
+compilers=${TERN_TEST_FC:-$(a_gfortran) $(a_flang)}
 if [ -z "${compilers# }" ]; then
     skip "no Fortran compiler" "Debian has gfortran"
     exit 0
@@ -178,7 +185,23 @@ for fc in $compilers; do
         case " $* " in "  " | *" ${name%.*} "*) program "$source" ;; esac
     done
 done
+# names WHAT WANTED NAME...: of compilers with these names alone, mpifort takes the one that is wanted.
+names() {
+    what=$1 wanted=$2
+    shift 2
+    rm -rf names
+    mkdir names
+    for name in sh readlink dirname sed; do ln -s "$(command -v $name)" names/; done
+    for name; do ln -s "$place/some-fortran" "names/$name"; done
+    expect "$what" "^$wanted\$" env PATH="$place/names" "$mpifort" --showme:command
+}
 if [ $# -eq 0 ]; then
+    names "gfortran is taken first" gfortran gfortran gfortran-15 flang
+    names "then the newest of those with a number" gfortran-21 gfortran-9 gfortran-21 gfortran-15 flang
+    names "then flang" flang flang flang-new flang-30
+    names "then the newest flang" flang-new-23 flang-9 flang-new-23 flang-20 flang-21-other
+    names "flang rather than its older name" flang-23 flang-new-23 flang-23
+    names "gfortran where there is none" gfortran
     expect "a compiler that lacks what is needed" "needs Fortran 2018" "$mpifort" -fc="$place/some-fortran" -c uses.f90
     expect "a compiler that is not there" "is not there" "$mpifort" -fc=no-such-fortran -c uses.f90
     expect "INTEGER of 8 bytes by an option" "INTEGER and LOGICAL have 4 bytes" "$mpifort" -fdefault-integer-8 -c uses.f90

@@ -106,6 +106,28 @@ expect "a library of an interface that Tern does not have stays" "opened: other,
     env LD_LIBRARY_PATH="$place/strange" $run ./opens
 expect "--no-library-path leaves it alone" "opened: other, 12" \
     env LD_LIBRARY_PATH="$place/open12" $run --no-library-path ./opens
+# The same with the libraries that are installed, which the program calls.
+cat > calls.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+    char text[8192] = "";
+    int length;
+    void *library = dlopen("libmpi.so", RTLD_NOW | RTLD_GLOBAL);
+    int (*init)(void *, void *) = (int (*)(void *, void *))dlsym(library, "MPI_Init");
+    int (*version)(char *, int *) = (int (*)(char *, int *))dlsym(library, "MPI_Get_library_version");
+    int (*finalize)(void) = (int (*)(void))dlsym(library, "MPI_Finalize");
+    if (!init || !version || !finalize || init(0, 0) || version(text, &length) || finalize()) return 1;
+    printf("%.4s with the interface of %s\n", text, dlsym(library, "ompi_mpi_comm_world") ? "40" : "12");
+    return 0;
+}
+C
+${CC:-cc} calls.c -o calls -ldl
+for number in 12 40; do
+    expect "a program that opens it runs on Tern, $number" "Tern with the interface of $number" \
+        env LD_LIBRARY_PATH="$place/open$number" "$prefix/bin/mpiexec" -n 2 ./calls
+done
 for number in 12 40; do
     expect "what is installed has it, $number" "libmpi.so.$number" basename "$(readlink -f "$prefix/lib/tern/open/$number/libmpi.so")"
 done

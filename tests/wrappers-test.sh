@@ -76,6 +76,27 @@ cp ext.c ext.cc
 expect "mpi-ext.h in C" "" "$prefix/bin/mpicc" -Wall -Wextra -Werror ext.c -o ext
 expect "mpi-ext.h in C++" "" "$prefix/bin/mpicxx" -Wall -Wextra -Werror ext.cc -o extcc
 expect "no memory of graphics cards" "no" sh -c './ext && ./extcc && echo no'
+# Those who declare the names by themselves link with the library.
+cat > own.c <<'C'
+extern int MPIX_Query_cuda_support(void), MPIX_Query_rocm_support(void), MPIX_GPU_query_support(int, int *);
+int main(void)
+{
+    int supported = 1;
+    MPIX_GPU_query_support(0, &supported);
+    return supported + MPIX_Query_cuda_support() + MPIX_Query_rocm_support();
+}
+C
+grep -v mpi-ext.h ext.c | sed 's/^#if.*/#if MPIX_GPU_SUPPORT_CUDA == 0/' > alone.c
+cp alone.c alone.cc
+expect "the same names in mpi.h alone, in C" "" "$prefix/bin/mpicc" -Wall -Wextra -Werror alone.c -o alone
+expect "and in C++" "" "$prefix/bin/mpicxx" -Wall -Wextra -Werror alone.cc -o alonecc
+expect "and in the library" "" "$prefix/bin/mpicc" -Wall -Wextra -Werror own.c -o own
+expect "where the answer is no too" "no" sh -c './alone && ./alonecc && ./own && echo no'
+# The handles of the tool interface are pointers to the structures that the Forum's erratum 1001 names.
+for name in enum cvar_handle pvar_handle pvar_session event_registration event_instance; do
+    echo "MPI_T_$name as_$name(struct MPI_ABI_T_$name *own) { return own; }"
+done | sed '1i #include <mpi.h>' > tool.c
+expect "the handles of the tool interface have their types" "" "$prefix/bin/mpicc" -Wall -Wextra -Werror -c tool.c
 expect "-c does not link" "" "$prefix/bin/mpicc" -c c.c -o c.o
 expect "objects are linked" "" "$prefix/bin/mpicc" c.o -o c2
 expect "what was linked runs" "C 1.0" ./c2
@@ -104,6 +125,7 @@ for option in -showme:link --showme:link -show-link-info; do
     expect "$option" "-L$prefix/lib .*-lmpi_abi" "$prefix/bin/mpicc" $option
 done
 expect "--help" " *-show .*" "$prefix/bin/mpicc" --help
+expect "--help has the name of the wrapper" " *mpicxx \[options of the wrapper\].*" "$prefix/bin/mpicxx" --help
 expect "--showme:help" " *--showme:link .*" "$prefix/bin/mpicc" --showme:help
 expect "-showme:command" "cc" "$prefix/bin/mpicc" -showme:command
 expect "-showme:incdirs" "$prefix/include" "$prefix/bin/mpicc" -showme:incdirs
@@ -123,6 +145,38 @@ for name in tern mpi_abi ompi-c ompi-cxx; do
     expect "pkg-config $name" "" cc c.c -o c3 $(pkg-config --cflags --libs $name)
     expect "what pkg-config $name made runs" "C 1.0" ./c3
 done
+
+# Meson, which asks pkg-config for Open MPI's name first: here that is a library that is not Tern's, as with Debian's package for development.
+mkdir foreign
+printf 'Name: ompi-c\nDescription: none\nVersion: 4.1.4\nLibs: -L/nonexistent -lmpi_of_another\n' > foreign/ompi-c.pc
+printf "project('c', 'c')\nexecutable('c', 'c.c', dependencies: dependency('mpi', language: 'c'))\n" > meson.build
+# by_meson VERSION VARIABLE=VALUE...: the program, built by that version of PyPI's Meson with these variables and Tern's wrappers first in PATH.
+by_meson() {
+    version=$1
+    shift
+    rm -rf built-by-meson
+    env -u PKG_CONFIG_PATH PKG_CONFIG_LIBDIR="$place/foreign" PATH="$prefix/bin:$place/meson-$version/bin:$PATH" \
+        PYTHONPATH="$place/meson-$version" "$@" sh -c 'meson setup built-by-meson && meson compile -C built-by-meson' && ./built-by-meson/c
+}
+for version in 1.0.1 1.12.0; do
+    if ! timeout 200 python3 -m pip install -q --no-input --target "meson-$version" "meson==$version" ninja > pip.log 2>&1; then
+        echo "SKIP Meson $version: $(tail -n 1 pip.log)"
+        continue
+    fi
+    expect "Meson $version takes Tern by PKG_CONFIG_PATH" "C 1.0" by_meson $version PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+    case $version in 1.12*) expect "Meson $version takes it by PATH alone" "C 1.0" by_meson $version ;; esac
+done
+
+# What the pages name beside them is there: pictures too.
+lost() {
+    for page in README.md SECURITY.md docs/benchmarks/README.md docs/papers/knem.md; do
+        grep -o '](\([^)#: ]*\)' "$prefix/share/doc/tern/$page" | cut -c 3- | grep -v '^$' | sort -u | while read -r link; do
+            [ -e "$prefix/share/doc/tern/$(dirname "$page")/$link" ] || echo "$page: $link"
+        done
+    done
+    echo "that is all"
+}
+expect "what installed pages show and link is installed" "that is all" sh -c 'test "$1" = "that is all" && echo "$1" || echo "lost: $1"' - "$(lost)"
 
 # An installation that is moved afterwards, as packages are.
 mkdir built

@@ -107,7 +107,7 @@ wrap() {
             -showme:libdirs | --showme:libdirs) printf '%s\n' "$libdirs"; exit ;;
             -showme:libs | --showme:libs) printf '%s\n' "$libs"; exit ;;
             -showme:version | --showme:version) exec "$prefix/bin/mpiexec" --version ;;
-            -showme:help | --showme:help | --help) sed -n 's/^#  //p' "$prefix/share/tern/wrapper.sh"; exit ;;
+            -showme:help | --showme:help | --help) sed -n "/^#  /s/^#  \( *\)mpicc/\1${0##*/}/p; t; s/^#  //p" "$prefix/share/tern/wrapper.sh"; exit ;;
             -cc=* | -cxx=* | -fc=*)
                 set_compiler "${argument#*=}" || {
                     echo "${0##*/}: $argument: name a compiler, not a wrapper" >&2

@@ -3,7 +3,7 @@
 #
 # A module file fits one compiler and version. `find_modules` sets `modules` to the folder of those that fit, and
 # builds them where they are missing: in PREFIX/lib/tern/mod, else, where that cannot be written, in the user's cache
-# (XDG_CACHE_HOME, else ~/.cache). It says so in one line.
+# (XDG_CACHE_HOME, else ~/.cache). A line says that it begins, and one that they are built.
 
 sources=$prefix/share/tern/fortran
 
@@ -61,6 +61,7 @@ find_modules() {
 # Compiles in a new folder, which then takes its name at once: others may do so at the same time.
 build_modules() {
     new=$(umask 077 && mktemp -d "$place/.new.XXXXXX")
+    echo "${0##*/}: building MPI's modules for $compiler in $place, once; this takes some 10 s" >&2
     trap 'rm -rf "$new"' EXIT INT TERM
     # Kinds that this compiler has.
     : > "$new/tern_wide.inc"

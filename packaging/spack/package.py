@@ -1,5 +1,7 @@
 """Tern for Spack: copy this folder to packages/tern of a repository of yours, then `spack install tern`."""
 
+from spack_repo.builtin.build_systems.generic import Package
+
 from spack.package import *
 
 
@@ -13,7 +15,8 @@ class Tern(Package):
     manual_download = True
 
     depends_on("c", type=("build", "run"))
-    depends_on("fortran", type="run", when="+fortran")
+    depends_on("cxx", type=("build", "run"))
+    depends_on("fortran", type=("build", "run"), when="+fortran")
     depends_on("rust@1.95:", type="build")
 
     variant("fortran", default=True, description="mpifort needs a Fortran compiler, which builds the modules at its first use")
@@ -43,13 +46,15 @@ class Tern(Package):
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         self.setup_run_environment(env)
-        # Wrappers of MPI call Spack's own wrappers of the compilers.
-        env.set("TERN_CC", spack_cc)
-        env.set("TERN_CXX", spack_cxx)
-        env.set("TERN_FC", spack_fc)
+        # Wrappers of MPI call Spack's own wrappers of the compilers, of those languages that the dependent asks for.
+        module = dependent_spec.package.module
+        for variable, name in (("TERN_CC", "spack_cc"), ("TERN_CXX", "spack_cxx"), ("TERN_FC", "spack_fc")):
+            if hasattr(module, name):
+                env.set(variable, getattr(module, name))
 
     def setup_dependent_package(self, module, dependent_spec):
         self.spec.mpicc = join_path(self.prefix.bin, "mpicc")
         self.spec.mpicxx = join_path(self.prefix.bin, "mpicxx")
-        self.spec.mpifc = join_path(self.prefix.bin, "mpifort")
-        self.spec.mpif77 = join_path(self.prefix.bin, "mpifort")
+        if self.spec.satisfies("+fortran"):
+            self.spec.mpifc = join_path(self.prefix.bin, "mpifort")
+            self.spec.mpif77 = join_path(self.prefix.bin, "mpifort")

@@ -20,6 +20,7 @@ pub fn abort_alone(code: i32, text: &str) -> ! {
     if forked::is_child() {
         forked::end(code, text);
     }
+    stop_for_debugger(text);
     say(&format!("{text}; it ends alone"));
     // What is not 0 must not become 0, of which a system keeps the low 8 bits.
     exit(if code != 0 && code & 0xff == 0 { 1 } else { code })
@@ -50,6 +51,7 @@ fn tell(code: i32, text: &str) {
     if forked::is_child() {
         forked::end(code, text);
     }
+    stop_for_debugger(text);
     let runtime = installed();
     let kept =
         runtime.is_some_and(|runtime| runtime.job.launch == tern_pmi::Launch::Foreign && runtime.job.control.is_some());
@@ -59,6 +61,27 @@ fn tell(code: i32, text: &str) {
         None => say(text),
     }
     tern_pmi::foreign::abort(code);
+}
+
+/// Stops under a debugger, with the stack of the call that has failed, before anybody ends the job and the debugger with it. Does nothing without one.
+fn stop_for_debugger(text: &str) {
+    if !std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_traced(&status)) {
+        return;
+    }
+    say(&format!("{text}\n  It stops here for the debugger, and the job ends when that lets it continue"));
+    // The signal is ignored, which a debugger is told of all the same: only those that trace otherwise, such as strace, pass it on.
+    // SAFETY: no code runs for the signal, and what was done with it before comes back.
+    unsafe {
+        let before = libc::signal(libc::SIGTRAP, libc::SIG_IGN);
+        libc::raise(libc::SIGTRAP);
+        libc::signal(libc::SIGTRAP, before);
+    }
+}
+
+/// Whether a process of this `/proc/PID/status` has a tracer.
+fn is_traced(status: &str) -> bool {
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    tracer.is_some_and(|pid| pid.trim() != "0")
 }
 
 /// From now on a panic says where it happened and in which rank, before it ends the process.
@@ -82,6 +105,12 @@ fn defect(rank: Option<u32>, place: &str, message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tracer_is_seen() {
+        assert!(is_traced("Name:\tx\nTracerPid:\t4711\nUid:\t0\n"));
+        assert!(!is_traced("Name:\tx\nTracerPid:\t0\nUid:\t0\n") && !is_traced(""));
+    }
 
     #[test]
     fn a_defect_is_told_with_rank_and_place() {

@@ -28,6 +28,7 @@ mod convert;
 mod custom;
 mod face;
 mod fortran;
+mod graphics;
 mod scope;
 mod stated;
 
