@@ -103,10 +103,13 @@ install_it() {
 
 # The crates whose code knows the machine. Others want what an emulator lacks (userfaultfd, process_vm_readv, namespaces).
 crates=${CRATES:-copy counters settings policy layout node device coll}
+# Waits for what the kernel knows of a connection (TCP_INFO), of which qemu-user gives four bytes.
+without=a_peer_without_room_is_not_silent
 run_crates() {
+    skip "tern-node: $without" "qemu-user has no TCP_INFO"
     for name in $crates; do
         # shellcheck disable=SC2086
-        if cargo test -q ${PROFILE:+--profile $PROFILE} --target "$triple" -p "tern-$name" --lib --tests > "$place/log" 2>&1; then
+        if cargo test -q ${PROFILE:+--profile $PROFILE} --target "$triple" -p "tern-$name" --lib --tests -- --skip "$without" > "$place/log" 2>&1; then
             ok "tests of tern-$name: $(awk '/^test result: ok/ { n += $4; s += $8 } END { print n + 0 " passed, " s + 0 " ignored" }' "$place/log")"
         else
             evidence=$place/log

@@ -5,6 +5,7 @@
 #   PREFIX  an installed Tern for arm64; the machine has what a Debian package that is made of it holds
 #   KIND    of kernel: arm64 (pages of 4 KiB), arm64-16k [both]
 #   NAMES                     C programs under tests/c, or `all` [about a dozen each of messages, collectives and windows, and of the rest some]
+#   TERN_TEST_ONCE, TERN_TEST_MOST_RANKS   as for run.sh
 #   TERN_TEST_BINARIES        programs of arm64 that are tests of crates, which run there too [none]
 #   TERN_TEST_VIRTUAL_LIMIT   seconds for a machine, from power on to power off [1800]
 # What cannot be had here is skipped, aloud. Packages of Debian: qemu-system-arm, gcc-aarch64-linux-gnu, gfortran-aarch64-linux-gnu.
@@ -78,10 +79,13 @@ for kind; do
         continue
     fi
     echo "-- $kind"
+    # Shown as it comes, for it takes long.
     # shellcheck disable=SC2086
-    "$here/virtual/run.sh" "$machine" "${TERN_TEST_VIRTUAL_LIMIT:-1800}" sh /tern/tests/virtual/arm64.sh "$fortran" $names > "$place/said" 2>&1 ||
-        echo "$kind: exit code $?"
-    grep -v -E '^[0-9]+ passed, ' "$place/said" || true
+    {
+        "$here/virtual/run.sh" "$machine" "${TERN_TEST_VIRTUAL_LIMIT:-1800}" \
+            env TERN_TEST_ONCE="${TERN_TEST_ONCE:-no}" TERN_TEST_MOST_RANKS="${TERN_TEST_MOST_RANKS:-1000}" \
+            sh /tern/tests/virtual/arm64.sh "$fortran" $names || echo "$kind: exit code $?"
+    } 2>&1 | tee "$place/said" | awk '!/^[0-9]+ passed, / { print; fflush() }'
     add
 done
 sums

@@ -52,16 +52,16 @@ done
 
 # runs NAME...: all of it is shown, as a slow machine may be stopped.
 runs() {
-    "$here/run.sh" "$prefix" "$@" 2>&1 | tee "$place/said"
+    "$here/run.sh" "$prefix" "$@" 2>&1 | tee "$place/said" | awk '!/^[0-9]+ passed, / { print; fflush() }'
     add
 }
-runs "$@"
 # Long messages by one way and no other: a line of Tern's own would say that another one was taken.
-export TERN_TEST_WARNINGS=0 TERN_TEST_MOST_RANKS=2 TERN_TEST_ONCE=yes
 for way in TERN_MECHANISM=cma TERN_MECHANISM=mapped TERN_PROMOTE=always; do
     echo "-- $way"
-    export "${way?}"
+    export "${way?}" TERN_TEST_WARNINGS=0
     runs p2p_modes p2p_published coll_region rma_put_get
-    unset "${way%=*}"
+    unset "${way%=*}" TERN_TEST_WARNINGS
 done
+echo "-- all"
+runs "$@"
 sums
