@@ -21,7 +21,7 @@ ifneq ($(ARCH),$(shell uname -m))
 include scripts/cross.mk
 endif
 
-.PHONY: help build install local demo test check-deep chaos check-arm64 check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
+.PHONY: help build install local demo test check-deep chaos check-arm64 check-arm64-guest check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -33,6 +33,7 @@ help:
 	@echo 'make check-deep              tests that take longer than make test may'
 	@echo 'make chaos [TIME=3600]       programs under chaos by new seeds, so many seconds; TERN_NPB=DIR, TERN_ULFM=DIR for more programs'
 	@echo 'make check-arm64             builds for arm64 and tests that by qemu-user; half an hour and more'
+	@echo 'make check-arm64-guest       builds for arm64 and tests that with Debian kernels for arm64 in a virtual machine'
 	@echo 'make check-no-avx            C programs on an x86-64 without AVX, by qemu-user'
 	@echo 'make check-sources           Fortran programs from source, with their tests: an hour and more'
 	@echo 'make check-suites            test suites of others, fetched, built and run: two hours and more; SUITES="ibm mbi"'
@@ -83,6 +84,11 @@ chaos: local
 # What is built for arm64, by an emulator of its processors: PARTS="crates programs pages fortran" for some of that.
 check-arm64:
 	scripts/emulated.sh arm64 $(PARTS)
+
+# What is built for arm64, in virtual machines with kernels of Debian for it; KINDS="arm64 arm64-16k" for some of these.
+check-arm64-guest:
+	$(MAKE) local ARCH=aarch64
+	tests/arm64-guest.sh $(CURDIR)/target/prefix-aarch64 $(KINDS)
 
 # The same programs on an x86-64 that has no AVX.
 check-no-avx: local

@@ -63,7 +63,7 @@ run() {
         set -- "$prefix/bin/mpiexec" --nodes "$nodes" -n "$ranks" $arguments
     fi
     # shellcheck disable=SC2086
-    timeout --kill-after=5 "$limit" ${TERN_TEST_UNDER:-} "$@" \
+    timeout -k 5 "$limit" ${TERN_TEST_UNDER:-} "$@" \
         ${TERN_TEST_INSIDE:-} "$build/$name" < /dev/null > "$evidence" 2>&1 || code=$?
     # 124 is what timeout(1) gives, and 137 when it had to kill.
     if [ "$code" = 124 ] && [ "$expected" != 124 ]; then

@@ -4,6 +4,7 @@
 
 #include "check.h"
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Bytes of address space that this process has. */
 static inline size_t in_use(void)
@@ -13,7 +14,7 @@ static inline size_t in_use(void)
     CHECK(file && fscanf(file, "%ld", &pages) == 1);
     if (file)
         fclose(file);
-    return (size_t)pages * 4096;
+    return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* From now on it may have as much as now, and `more`. Gives the limit before. */

@@ -5,6 +5,7 @@
 #include "check.h"
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -19,7 +20,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < 40; i++)
             MPI_Sendrecv(out, n, MPI_BYTE, rank ^ 1, 0, in, n, MPI_BYTE, rank ^ 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (round == 0) {
-            char *page = (char *)(((uintptr_t)in + 8192) & ~(uintptr_t)4095);
+            const uintptr_t length = (uintptr_t)sysconf(_SC_PAGESIZE);
+            char *page = (char *)(((uintptr_t)in + 2 * length) & ~(length - 1));
             CHECK(mremap(page, m, m, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == moved);
             CHECK(mmap(page, m, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page);
             memset(moved, 77, m);

@@ -19,7 +19,8 @@
 #include <sys/syscall.h>
 #endif
 
-enum { SLOTS = 6, MOST = 2 << 20, PAGE = 4096 };
+enum { SLOTS = 6, MOST = 2 << 20 };
+#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
 
 static unsigned long long state;
 static int step, steps = 100;
@@ -75,7 +76,10 @@ static void store(int who, int slot, size_t at, size_t len, unsigned value)
 static size_t new_length(void)
 {
     static const size_t lengths[] = {20000, 65536, 100000, 262144, 600000, 1 << 20, MOST};
-    size_t len = lengths[draw(7)];
+    size_t len = lengths[draw(7)], least = 2 * PAGE + 5000;
+    /* With a whole page in it, however long pages are. */
+    if (len < least)
+        len = least;
     return len - draw(5000);
 }
 

@@ -14,7 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BYTES = 1 << 20, PAGE = 4096 };
+enum { BYTES = 1 << 20 };
+#define PAGE ((size_t)sysconf(_SC_PAGESIZE))
 static int watch;
 static char *at;
 static volatile int stop;
