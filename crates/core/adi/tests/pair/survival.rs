@@ -68,7 +68,7 @@ fn notices_come_whole_and_in_order_through_any_queue() {
         engines[1].on_notice(move || hears.set(hears.get() + 1));
         let notices: Vec<Box<[u8]>> = [1usize, 64, 65, 1000, 2].map(|len| vec![len as u8; len].into()).into();
         for notice in &notices {
-            engines[0].send_notice(1, &notice);
+            engines[0].send_notice(1, notice);
             engines[0].isend(1, Tuple { context: 0, source: 0, tag: 0 }, Data::none(), SendMode::Standard);
         }
         (0..10_000).for_each(|at| _ = engines[at % 2].progress());

@@ -114,9 +114,10 @@ impl RegionAccess {
         let Some(segments) = self.segments(process, region) else { return false };
         let theirs = as_runs(&segments);
         self.move_runs(peer, sum(target), |reached| match region.is_region() {
-            // SAFETY: as above.
             true => {
-                unsafe { cma::read(reached.pid, own, theirs) }.inspect(|&moved| counters::CMA_BYTES.add(moved as u64))
+                // SAFETY: as above.
+                let moved = unsafe { cma::read(reached.pid, own, theirs) };
+                moved.inspect(|&moved| counters::CMA_BYTES.add(moved as u64))
             }
             // SAFETY: as above.
             false => unsafe { self.by_kernel(reached, own, (theirs, region.name()), Direction::Get) },

@@ -52,8 +52,11 @@ fn row(module: Option<&Module>, size: usize) -> [Option<f64>; 7] {
     let pid = std::process::id() as cma::Pid;
     let pages: Vec<Run> = (0..size / PAGE).map(|page| Run::new(from.wrapping_add(page * PAGE), 1)).collect();
     let first = [Run::new(to, pages.len())];
-    // SAFETY: both vectors have `size` bytes from there on, and nobody else refers to them.
-    let mapped = each(|| Some(unsafe { std::ptr::copy_nonoverlapping(black_box(from), black_box(to), size) }));
+    let mapped = each(|| {
+        // SAFETY: both vectors have `size` bytes from there on, and nobody else refers to them.
+        unsafe { std::ptr::copy_nonoverlapping(black_box(from), black_box(to), size) };
+        Some(())
+    });
     // SAFETY: as above.
     let cma = each(|| unsafe { cma::read(pid, &own, &whole) }.ok().map(drop));
     // SAFETY: as above.
