@@ -6,7 +6,7 @@ Usage: scripts/foreign-facts.py INCLUDE [LIBRARY] > facts
   LIBRARY  its libmpi.so, where handles are addresses of objects: then their names and sizes are printed
 
 One fact a line: a name and a number, or a name and the object whose address it is. Names are those of
-crates/interface/table/tables/constants.txt, what MPI-3.0 removed, and what programs use besides.
+crates/interface/table/tables/constants.txt and fault-tolerance.txt, what MPI-3.0 removed, and what programs use besides.
 """
 import re
 import subprocess
@@ -18,9 +18,10 @@ root = Path(__file__).resolve().parent.parent
 include, library = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
 
 names = []
-for line in (root / "crates/interface/table/tables/constants.txt").read_text().splitlines():
-    if line.startswith("    MPI_"):
-        names.append(line.split()[0])
+for table in ["constants", "fault-tolerance"]:
+    for line in (root / f"crates/interface/table/tables/{table}.txt").read_text().splitlines():
+        if line.startswith("    MPI_"):
+            names.append(line.split()[0])
 names += """MPI_LB MPI_UB MPI_COMBINER_HVECTOR_INTEGER MPI_COMBINER_HINDEXED_INTEGER MPI_COMBINER_STRUCT_INTEGER
     MPI_FILE_DEFINED MPI_ERR_LASTCODE MPI_ERR_DUP_DATAREP MPI_CXX_COMPLEX MPI_CXX_DOUBLE_COMPLEX
     MPI_Fint_size MPI_2COMPLEX MPI_2DOUBLE_COMPLEX MPI_CHARACTER MPI_GRAPH MPI_T_PVAR_ALL_HANDLES

@@ -12,6 +12,9 @@ prefix=$(cd "${1:?"usage: $0 PREFIX [SECONDS]"}" && pwd)
 seconds=${2:-3600}
 . "$here/common.sh"
 make_place
+# Tern would say of these that they are no settings of its own.
+npb=${TERN_NPB:-} ulfm=${TERN_ULFM:-}
+unset TERN_NPB TERN_ULFM
 seed=${TERN_TEST_SEED:-$(date +%s)}
 # What mpiexec runs, one command in each place: `RANKS OPTIONS | PROGRAM ARGUMENTS`, where SEED stands for the seed. Exit codes are in `codes`.
 jobs=() codes=()
@@ -30,6 +33,8 @@ done
 for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/comm_*.c; do
     name=${source##*/}
     name=${name%.c}
+    # Its target makes no call, which needs a card.
+    [ "$name" != rma_computing ] || continue
     grep -qE '^// (expect-|needs|mpiexec|nodes)|"(counter|sides)\.h"|MPI_T_pvar|by_itself' "$source" && continue
     flags=$(sed -n '1,20s|^// flags: *||p' "$source")
     ranks=$(sed -n '1,20s|^// ranks: *||p' "$source" | tr ' ' '\n' | awk '$1 <= 6' | tail -n 1)
@@ -37,13 +42,13 @@ for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/c
     "$prefix/bin/mpicc" -std=gnu11 -O1 -g "$source" -o "$place/$name" $flags 2> /dev/null || { skip "$name" "does not compile"; continue; }
     add_job "-n ${ranks:-2} -x TERN_CHAOS=CHAOS | $place/$name"
 done
-if [ -n "${TERN_NPB:-}" ]; then
-    for program in "$TERN_NPB"/*.S.*; do add_job "-n 4 -x TERN_CHAOS=CHAOS | $program"; done
+if [ -n "$npb" ]; then
+    for program in "$npb"/*.S.*; do add_job "-n 4 -x TERN_CHAOS=CHAOS | $program"; done
 else
     skip "NAS Parallel Benchmarks" "TERN_NPB names no folder"
 fi
-if [ -n "${TERN_ULFM:-}" ]; then
-    for source in "$TERN_ULFM"/*/*.c "$TERN_ULFM"/*.c; do
+if [ -n "$ulfm" ]; then
+    for source in "$ulfm"/*/*.c "$ulfm"/*.c; do
         [ -e "$source" ] || continue
         name=ulfm-$(basename "${source%.c}")
         "$prefix/bin/mpicc" -O1 "$source" -o "$place/$name" -lm 2> /dev/null || continue
@@ -74,7 +79,10 @@ while [ "$(date +%s)" -lt "$end" ]; do
     # shellcheck disable=SC2086
     set -- $way ${job%% | *} ${job#* | }
     timeout --kill-after=5 300 "$prefix/bin/mpiexec" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
-    if [ "$code" -eq "${codes[at]}" ]; then
+    # NPB's programs end well also where their results are wrong.
+    if grep -q UNSUCCESSFUL "$place/said"; then
+        fail "mpiexec $*" "its results are wrong"
+    elif [ "$code" -eq "${codes[at]}" ]; then
         passed=$((passed + 1))
     elif grep -q -- '--with-ft' <<< "$job" && [ "$code" -ne 124 ] && grep -q '^mpiexec: ' "$place/said"; then
         # Nobody is left, or rank 0 was needed.

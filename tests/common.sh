@@ -2,8 +2,9 @@
 passed=0 failed=0 skipped=0
 # What whoever runs the tests has in files of settings is none of theirs.
 export TERN_CONF=off
-# What a failure shows: the last lines of this file. Empty: nothing.
+# What a failure shows: the last lines of this file, all of which is kept in $TERN_TEST_KEEP [target/failed]. Empty: nothing.
 evidence=
+kept_in=${TERN_TEST_KEEP:-$(cd "$(dirname "$0")/.." && pwd)/target/failed}
 
 # A folder, $place, that goes with the script.
 make_place() {
@@ -20,7 +21,16 @@ ok() {
 fail() {
     failed=$((failed + 1))
     echo "FAIL $1${2:+: $2}"
-    [ ! -s "$evidence" ] || tail -n 15 "$evidence" | cut -c 1-300 | tr -d '\0' | sed 's/^/    /'
+    [ -s "$evidence" ] || return 0
+    tail -n 15 "$evidence" | cut -c 1-300 | tr -d '\0' | sed 's/^/    /'
+    keep
+}
+# A failure that does not come back is explained by this file or not at all.
+keep() {
+    mkdir -p "$kept_in" 2> /dev/null || return 0
+    kept=$kept_in/$(basename "$0" .sh).$$.$failed
+    tail -c 1000000 "$evidence" > "$kept" 2> /dev/null && echo "    all of it: $kept"
+    return 0
 }
 skip() {
     skipped=$((skipped + 1))

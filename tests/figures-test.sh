@@ -16,7 +16,7 @@ measure() {
     suite=$1 page=$2
     shift 2
     cp "$root/$page" "$place/docs/$suite.md"
-    "$prefix/bin/tern-bench" "$suite" --quick --tern "$prefix" --source "$root/bench" --output "$place" \
+    "$prefix/bin/tern-bench" "$suite" --quick --patience 0 --tern "$prefix" --source "$root/bench" --output "$place" \
         --markdown "$place/docs/$suite.md" "$@" > "$place/said" 2> "$place/errors" && return
     cat "$place/errors"
     return 1

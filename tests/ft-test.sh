@@ -34,6 +34,7 @@ for ranks in 3 8; do
     goes_on "$ranks ranks on 2 nodes lose one" $((ranks - 1)) "has survived" -n $ranks --nodes 2 -- "$place/survive"
     goes_on "$ranks ranks over TCP lose one" $((ranks - 1)) "has survived" -n $ranks --nodes 2 -x TERN_NETWORK=tcp -- "$place/survive"
 done
+goes_on "and where XRC is asked for, those of its node stay" 3 "has survived" -n 4 --nodes 2 -x TERN_VERBS_TRANSPORT=xrc -- "$place/survive"
 goes_on "a successor takes a lost rank's place" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 -- "$place/respawn"
 goes_on "and on 2 nodes" 1 "rank 1 of 4 has done 6 steps, as a successor" -n 4 --nodes 2 -- "$place/respawn"
 goes_on "what is kept of the lost does not grow with their number" 1 "after 12 losses: .*: it does not grow" -n 3 -- "$place/days"
@@ -72,6 +73,7 @@ while [ "$seed" -lt "$seeds" ]; do
     ranks=$((4 + seed % 5)) kills=$((1 + seed % 3))
     nodes=
     [ $((seed % 3)) -ne 0 ] || nodes="--nodes 2"
+    [ $((seed % 6)) -ne 0 ] || nodes="--nodes 2 -x TERN_NETWORK=tcp"
     session=
     [ $((seed % 4)) -ne 1 ] || session=session
     # shellcheck disable=SC2086

@@ -161,6 +161,38 @@ static void meanwhile_post(int kind)
     MPI_Group_free(&others);
 }
 
+/* Dies while rank 0 starts, or before. */
+static void lost_late(int kind)
+{
+    if (kind == 0 && fork() == 0) {
+        usleep(20000);
+        kill(getppid(), SIGKILL);
+        _exit(0);
+    }
+    if (kind == KINDS - 1)
+        pause();
+}
+
+/* Rank 0 starts for the lost one and for one that posts only when that call has returned. */
+static void meanwhile_start(int kind)
+{
+    MPI_Group group;
+    int targets[2] = { 1, victim() }, zero = 0;
+    if (rank == 0) {
+        OK(MPI_Group_incl(all, 2, targets, &group));
+        NEEDS(MPI_Win_start(group, 0, win[kind]));
+        WORKS(MPI_Send(NULL, 0, MPI_INT, 1, 0, living));
+        MPI_Group_free(&group);
+    }
+    if (rank == 1) {
+        OK(MPI_Group_incl(all, 1, &zero, &group));
+        WORKS(MPI_Recv(NULL, 0, MPI_INT, 0, 0, living, MPI_STATUS_IGNORE));
+        WORKS(MPI_Win_post(group, 0, win[kind]));
+        WORKS(MPI_Win_wait(win[kind]));
+        MPI_Group_free(&group);
+    }
+}
+
 /* Epochs among the living alone, after the loss. */
 static void post_living(int kind)
 {
@@ -227,6 +259,7 @@ static const struct {
     { "queueing", lost_waiting, meanwhile_nothing, MPI_LOCK_SHARED },
     { "fence", meanwhile_nothing, meanwhile_fence, 0 },
     { "post", meanwhile_nothing, meanwhile_post, 0 },
+    { "start", lost_late, meanwhile_start, 0 },
     { "sum", lost_summing, meanwhile_sum, 0 },
 };
 

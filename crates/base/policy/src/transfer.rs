@@ -293,6 +293,19 @@ const DOUBT: f64 = 2.5;
 /// The same where a message could go at once, for it costs something to find out.
 const CLOSE: f64 = 1.5;
 impl Choice {
+    /// Why this was chosen although another way is expected to take less time; `None` where none is.
+    pub fn passes_over(&self, asked: Mechanism, situation: &Situation) -> Option<&'static str> {
+        let possible = Transfer::ALL.into_iter().zip(self.all).filter_map(|(transfer, ns)| Some((transfer, ns?)));
+        let (quickest, _) = cheapest(possible).filter(|(_, ns)| *ns < self.ns)?;
+        Some(match () {
+            () if asked != Mechanism::Auto && !quickest.is(asked) => "TERN_MECHANISM asks for it",
+            () if situation.spares_the_other(self.transfer) && !situation.spares_the_other(quickest) => {
+                "it leaves the other process alone, which computes; the quicker way would need that one's calls"
+            }
+            () => "nothing else is possible that is asked for",
+        })
+    }
+
     /// Whether a receive had better be published, for a message of `size` bytes that could go in packets at once: where the kernel would
     /// copy, even if that is only close, if both ways are tried then. `publishing`: [`Costs::publishing`].
     pub fn pays_to_publish(&self, size: u64, publishing: f64) -> bool {

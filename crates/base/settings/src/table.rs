@@ -362,8 +362,8 @@ settings! {
     /// Bytes of a cell of a ring, and so of the longest packet that goes into one.
     RINGS_CELL: u64 = "TERN_RINGS_CELL", "1024", 64..=16384 => "receiving";
 
-    /// Whether a process has a connection to each process that it sends to, or to each node. Where the card has no XRC,
-    /// it is to each process.
+    /// Whether a process has a connection to each process that it sends to, or to each node. Where the card has no XRC, or
+    /// the job goes on without lost processes (TERN_FT), it is to each process.
     TRANSPORT: Transport = "TERN_VERBS_TRANSPORT", "auto" => "moving", Job;
 
     /// Faults of the software network, for tests, with commas between. `cut-after=N`: each queue pair loses its connection
@@ -443,8 +443,8 @@ settings! {
     MANAGER: Manager = "TERN_RMK", "auto" => "general", Launcher;
 
     /// Where what Tern has counted goes when MPI is finalised: `off` or empty nowhere, `on` or `1` to
-    /// the standard error of rank 0, else to the file of that name, which rank 0 writes. All ranks must
-    /// ask for it.
+    /// the standard error of rank 0, `2` the same with a column for each rank in jobs of any size, else to the
+    /// file of that name, which rank 0 writes. All ranks must ask for it.
     STATS: &'static str = "TERN_STATS", "off" => "general", Always;
 
     /// A rank that has waited inside MPI for this long while nothing moved says what it waits for. Then

@@ -297,12 +297,16 @@ impl Channel for Chaos {
         self.multi.sleep(token, timeout.min(NAP));
     }
 
-    fn settle(&self, all: bool) {
-        self.multi.settle(all);
+    fn settle(&self, all: bool, meanwhile: &dyn Fn()) {
+        self.multi.settle(all, meanwhile);
     }
 
     fn reach(&self, peer: u32) {
         self.multi.reach(peer);
+    }
+
+    fn look_for_losses(&self) {
+        self.multi.look_for_losses();
     }
 
     fn forget(&self, peer: u32) {

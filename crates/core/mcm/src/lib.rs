@@ -418,14 +418,19 @@ impl Mcm {
         self.device().reach(peer);
     }
 
+    /// See [`Channel::look_for_losses`].
+    pub fn look_for_losses(&self) {
+        self.device().look_for_losses();
+    }
+
     /// See [`Channel::forget`].
     pub fn forget(&self, peer: u32) {
         self.device().forget(peer);
     }
 
     /// See [`Channel::settle`].
-    pub fn settle(&self, all: bool) {
-        self.device().settle(all);
+    pub fn settle(&self, all: bool, meanwhile: &dyn Fn()) {
+        self.device().settle(all, meanwhile);
     }
 
     /// See [`Channel::tell_bound`].

@@ -436,9 +436,9 @@ impl Channel for MultiDevice {
         self.shm.sleep(token, if watched { timeout } else { timeout.min(NAP) });
     }
 
-    fn settle(&self, all: bool) {
-        self.network.settle(all);
-        self.far.all().iter().for_each(|far| far.device().settle(all));
+    fn settle(&self, all: bool, meanwhile: &dyn Fn()) {
+        self.network.settle(all, meanwhile);
+        self.far.all().iter().for_each(|far| far.device().settle(all, meanwhile));
     }
 
     fn reach(&self, peer: u32) {
@@ -446,6 +446,11 @@ impl Channel for MultiDevice {
         if let Via::Network = self.way(peer) {
             self.network.reach(peer);
         }
+    }
+
+    fn look_for_losses(&self) {
+        // The others are told by their connections.
+        self.shm.look_for_losses();
     }
 
     fn forget(&self, peer: u32) {

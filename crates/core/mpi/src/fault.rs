@@ -127,19 +127,27 @@ fn look() {
     launcher::look();
 }
 
+/// The same for a caller that asks who is lost.
+fn look_closely() {
+    lost::look_closely();
+    launcher::look();
+}
+
 /// Whether all others have come to MPI_Finalize, and may have ended.
 pub fn has_left() -> bool {
     LEFT.get().get()
 }
 
-/// Ends MPI together with the living: whoever still needs this process in an agreement has its answer.
-pub fn leave(world: &Rc<Comm>, is_last: bool) {
-    shrink::meet(world);
+/// Ends MPI together with the living: whoever still needs this process in an agreement has its answer. Returns whether nobody is lost and it
+/// holds for all that they `wish`. From then on nobody waits for what others have to do.
+pub fn leave(world: &Rc<Comm>, is_last: bool, wish: bool) -> bool {
+    let all_wish = shrink::meet(world, wish);
     LEFT.get().set(is_last);
     farewell::clear();
     if is_last {
         revoke::clear();
     }
+    all_wish
 }
 
 /// Comes before the last session ends. Whoever has agreed on something may have the only answer that another member needs, and waits until all

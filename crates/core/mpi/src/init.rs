@@ -230,18 +230,23 @@ pub fn finalize() -> Result<()> {
     failed.map_or(Ok(()), Err)
 }
 
-/// All processes have come, and all that this one has sent is with them.
+/// All processes have come, and all that this one has sent is with them. Where the job goes on without lost processes, the living have agreed
+/// on that: a collective would wait for those that have ended since.
 fn quiesce(world: &Rc<Comm>) {
-    if crate::lost::is_survived() {
-        crate::fault::leave(world, is_last());
-    }
     let counted = stats::wanted();
-    if stats::meet(world, counted.is_some())
-        && let Some(counted) = counted
-    {
+    let explains = tern_settings::EXPLAIN.get().is_used();
+    let (all_count, all_explain) = match crate::lost::is_survived() {
+        true => {
+            let wish = counted.is_some() || explains;
+            let all_wish = crate::fault::leave(world, is_last(), wish);
+            (all_wish && stats::meet(world, counted.is_some()), all_wish && explains)
+        }
+        false => (stats::meet(world, counted.is_some()), explains),
+    };
+    if let (true, Some(counted)) = (all_count, counted) {
         stats::print(world, counted);
     }
-    if tern_settings::EXPLAIN.get().is_used() {
+    if all_explain {
         crate::used::print(world);
     }
     adi().wait_until(&mut || adi().is_flushed());
@@ -251,7 +256,7 @@ fn quiesce(world: &Rc<Comm>) {
 /// All that this process has sent has left it. What could not, and to whom, is told.
 pub fn settle() {
     // What goes to peers that have left is of no concern.
-    adi().mcm().settle(!crate::fault::has_left());
+    adi().mcm().settle(!crate::fault::has_left(), &|| _ = adi().progress());
     adi().progress();
 }
 

@@ -90,10 +90,16 @@ pub fn look() {
     (0..POLLS).for_each(|_| adi().look());
 }
 
+/// The same for a caller that asks who is lost: a process of this node that has ended is found, however short a while ago that was.
+pub fn look_closely() {
+    adi().mcm().look_for_losses();
+    look();
+}
+
 /// The processes of the world that this one has not lost, by rank, as the devices know by now.
 pub fn living_of_world() -> Vec<Proc> {
     if is_survived() {
-        look();
+        look_closely();
     }
     let lost = adi().lost();
     (0..runtime().world_size).filter(|proc| !lost.contains(proc)).collect()

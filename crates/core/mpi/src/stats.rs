@@ -12,27 +12,32 @@ use tern_coll::ops::Op;
 use tern_coll::{Buffer, Operator, Root};
 use tern_counters::{ALL, Class};
 
-/// Ranks that have a column each.
+/// Up to so many ranks have a column each where the user has not asked for columns.
 const COLUMNS: usize = 8;
 
 /// Where the table goes.
+#[derive(Debug, PartialEq)]
 enum Destination {
     Nowhere,
     StandardError,
+    /// The same, with a column for each rank, however many there are.
+    EachRank,
     File(&'static str),
 }
 
-fn destination() -> Destination {
-    match tern_settings::STATS.get() {
+/// What a value of TERN_STATS asks for. A number is a level, as in other libraries, and never the name of a file.
+fn destination(value: &'static str) -> Destination {
+    match value {
         "" | "off" | "0" | "no" | "false" => Destination::Nowhere,
         "on" | "1" | "yes" | "true" => Destination::StandardError,
+        level if level.bytes().all(|byte| byte.is_ascii_digit()) => Destination::EachRank,
         file => Destination::File(file),
     }
 }
 
 /// What this process has counted, if it is to be printed.
 pub fn wanted() -> Option<Vec<u64>> {
-    match destination() {
+    match destination(tern_settings::STATS.get()) {
         Destination::Nowhere => None,
         _ => Some(ALL.iter().map(|entry| entry.value()).collect()),
     }
@@ -73,15 +78,17 @@ pub fn print(world: &Rc<Comm>, mut own: Vec<u64>) {
         return;
     }
     let ranks: Vec<&[u64]> = values.chunks_exact(ALL.len()).collect();
-    write(&table(&ranks));
+    let destination = destination(tern_settings::STATS.get());
+    let columns = if destination == Destination::EachRank { ranks.len() } else { COLUMNS };
+    write(&destination, &table(&ranks, columns));
 }
 
 /// To the standard error, in one piece, or to the file that TERN_STATS names.
-fn write(text: &str) {
-    match destination() {
+fn write(destination: &Destination, text: &str) {
+    match destination {
         Destination::Nowhere => {}
         // Nobody can be told when the standard error itself fails.
-        Destination::StandardError => _ = std::io::stderr().write_all(text.as_bytes()),
+        Destination::StandardError | Destination::EachRank => _ = std::io::stderr().write_all(text.as_bytes()),
         Destination::File(name) => {
             let written = tern_files::create(Path::new(name)).and_then(|mut file| file.write_all(text.as_bytes()));
             if let Err(error) = written {
@@ -91,9 +98,9 @@ fn write(text: &str) {
     }
 }
 
-/// One line for each counter that is not 0 at all ranks.
-fn table(ranks: &[&[u64]]) -> String {
-    let single = ranks.len() <= COLUMNS;
+/// One line for each counter that is not 0 at all ranks. Up to `columns` ranks have a column each.
+fn table(ranks: &[&[u64]], columns: usize) -> String {
+    let single = ranks.len() <= columns;
     let mut header = vec!["counter".to_owned(), "all".to_owned()];
     match single {
         true if ranks.len() == 1 => header.truncate(1),
@@ -149,7 +156,7 @@ mod tests {
     fn zeros_are_left_out_and_peaks_are_not_added() {
         let a = values(&[("sent_short", 3), ("unexpected_queue_peak", 5)]);
         let b = values(&[("sent_short", 4), ("unexpected_queue_peak", 2)]);
-        let text = table(&[&a, &b]);
+        let text = table(&[&a, &b], COLUMNS);
         let lines: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(lines[0], ["counter", "all", "rank", "0", "rank", "1"]);
         assert_eq!(lines[1], ["sent_short", "[messages]", "7", "3", "4"]);
@@ -160,13 +167,25 @@ mod tests {
     #[test]
     fn many_ranks_have_least_and_most() {
         let ranks: Vec<Vec<u64>> = (0..20).map(|rank| values(&[("barrier", rank)])).collect();
-        let text = table(&ranks.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let text = table(&ranks.iter().map(Vec::as_slice).collect::<Vec<_>>(), COLUMNS);
         assert!(text.contains("barrier [calls]  190      0    19\n"), "{text}");
     }
 
     #[test]
     fn a_single_process_is_its_own_sum() {
-        let text = table(&[&values(&[("barrier", 2)])]);
+        let text = table(&[&values(&[("barrier", 2)])], COLUMNS);
         assert!(text.ends_with("counter          rank 0\nbarrier [calls]       2\n"), "{text}");
+    }
+
+    #[test]
+    fn a_level_gives_each_rank_its_column() {
+        assert_eq!(destination("1"), Destination::StandardError);
+        assert_eq!(destination("2"), Destination::EachRank);
+        assert_eq!(destination("2.txt"), Destination::File("2.txt"));
+        let ranks: Vec<Vec<u64>> = (0..20).map(|rank| values(&[("barrier", rank)])).collect();
+        let ranks: Vec<&[u64]> = ranks.iter().map(Vec::as_slice).collect();
+        let text = table(&ranks, ranks.len());
+        assert!(text.contains("  rank 18  rank 19\n"), "{text}");
+        assert!(text.ends_with("       18       19\n"), "{text}");
     }
 }

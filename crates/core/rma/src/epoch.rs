@@ -236,7 +236,7 @@ impl Window {
     /// Opens an access epoch to the ranks of `group`: waits until all of them have posted
     /// (MPI_Win_start). `told` as for [`Window::post`]: otherwise they have, and nothing says so.
     ///
-    /// Errors: a member is lost.
+    /// Errors: a member is lost. Where the job goes on it is one of `group`, and the posts of the others are not waited for.
     pub fn start(&self, group: &[u32], told: bool) -> Result<(), Error> {
         // Acquire: pairs with the release in `post`, where that has told nobody.
         fence(Ordering::Acquire);
@@ -255,10 +255,10 @@ impl Window {
             let taken = &self.remote(target).taken;
             let procs = || vec![self.peers.procs[target as usize]];
             let awaited = || Awaited::Members { context: self.peers.context, procs: procs() };
-            // Acquire: pairs with the release in `post`.
-            let has_posted = || posts.load(Ordering::Acquire) != taken.get();
+            // Acquire: pairs with the release in `post`. An epoch that has failed may have taken posts that are still to come.
+            let has_posted = || posts.load(Ordering::Acquire).wrapping_sub(taken.get()).cast_signed() > 0;
             if !has_posted()
-                && let Err(lost) = self.await_member_telling(target, &has_posted, &awaited)
+                && let Err(lost) = self.await_post(group, &has_posted, &awaited)
             {
                 return Err(self.start_without(group, at, lost));
             }

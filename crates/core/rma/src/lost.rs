@@ -193,30 +193,43 @@ impl Window {
         flushed
     }
 
-    /// A target of the group that [`Window::start`] was called for is lost, at `from`:
-    /// there is no epoch, and where the job goes on those that live do not wait for its end.
+    /// Waits for the post of one of `group`.
+    ///
+    /// Errors: one of `group` has not posted and is lost; where the job ends then, any member. Another one that lives is not waited for,
+    /// since it may have been told of the loss before its own post.
+    #[cold]
+    pub(crate) fn await_post(
+        &self, group: &[u32], has_posted: &dyn Fn() -> bool, awaited: &dyn Fn() -> Awaited,
+    ) -> Result<(), Error> {
+        let check = || match self.survives {
+            false => self.check_lost(),
+            true => group.iter().try_for_each(|&target| self.check_member(target)),
+        };
+        self.adi.wait_until_telling(&mut || has_posted() || check().is_err(), awaited);
+        if has_posted() { Ok(()) } else { check() }
+    }
+
+    /// A target of the group that [`Window::start`] was called for is lost, and those from `from` on have not been waited for: there is no epoch.
+    /// Where the job goes on, those that live find it completed when they have posted.
     #[cold]
     pub(crate) fn start_without(&self, group: &[u32], from: usize, lost: Error) -> Error {
         if !self.survives {
             return lost;
         }
         for &target in &group[from..] {
-            let (posts, taken) = (self.shared.posts(self.rank(), target), &self.remote(target).taken);
-            // Acquire: pairs with the release in `post`.
-            let has_posted = || posts.load(Ordering::Acquire) != taken.get();
-            if self.await_member(target, &has_posted).is_ok() {
-                taken.set(taken.get().wrapping_add(1));
-            }
+            let taken = &self.remote(target).taken;
+            taken.set(taken.get().wrapping_add(1));
         }
         _ = self.complete_aside(group);
         lost
     }
 
-    /// Whether `origin` has completed all epochs that this process has posted to it. A count of all origins would not do where one of them
-    /// may be lost between its own count and that one.
+    /// Whether `origin` has completed all epochs that this process has posted to it, and perhaps one that it is still to post to. A count of all
+    /// origins would not do where one of them may be lost between its own count and that one.
     fn has_completed(&self, origin: u32) -> bool {
         // Acquire: pairs with the release in `complete_aside`, and in `serve_apart`.
-        self.shared.completes(origin, self.rank()).load(Ordering::Acquire) == self.remote(origin).posted.get()
+        let completed = self.shared.completes(origin, self.rank()).load(Ordering::Acquire);
+        completed.wrapping_sub(self.remote(origin).posted.get()).cast_signed() >= 0
     }
 
     /// Whether all have completed that were posted to.

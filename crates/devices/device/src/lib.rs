@@ -372,12 +372,16 @@ pub trait Channel {
     /// Waits until everything that was sent has left this process for good: it may exit after this. It waits a few seconds at most for
     /// a peer that is there, and for others as long as it takes to find out. What did not leave is told at the next poll. `all`: also
     /// what was sent to peers to which there is no connection yet. Else all have come to their end: what goes to those is given up, and the others
-    /// are told that this process ends too, so that they do not lose it.
-    fn settle(&self, _all: bool) {}
+    /// are told that this process ends too, so that they do not lose it. `meanwhile` polls: a peer that waits in the same way needs room for what
+    /// it sends here, or both would wait for as long as they may.
+    fn settle(&self, _all: bool, _meanwhile: &dyn Fn()) {}
 
     /// Finds out whether `peer` can be reached, for one who has waited for it long: what it has sent may be kept by a firewall that lets
     /// packets out. A peer that cannot be reached is lost.
     fn reach(&self, _peer: u32) {}
+
+    /// The next polls look for peers that have ended without a word, however short a while ago the last look was. For a caller that asks who is lost.
+    fn look_for_losses(&self) {}
 
     /// The layers above have lost `peer`, which others than this device may have told of. What waits for it is given up, and no payload of it goes
     /// to its place any more. Nobody waits for it when this process ends, and a sink is told nothing of it. A sink may call this.

@@ -312,7 +312,7 @@ impl Channel for Ofi {
         self.ready.as_ref().map(AsFd::as_fd)
     }
 
-    fn settle(&self, _all: bool) {
+    fn settle(&self, _all: bool, _meanwhile: &dyn Fn()) {
         self.settled.set(Some(self.shared.call().begun()));
         self.shared.call().mark();
         // A peer that is there may be slow; what it has not taken when this process ends is lost.
@@ -357,7 +357,7 @@ impl Drop for Ofi {
     fn drop(&mut self) {
         let begun = self.shared.call().begun();
         if self.settled.get() != Some(begun) {
-            self.settle(true);
+            self.settle(true, &|| ());
         }
         self.shared.call().bid_farewell();
         self.work_until(ANSWERS, State::is_answered);

@@ -90,7 +90,7 @@ fn what_was_taken_for_a_peer_that_cannot_be_reached_is_told() {
 fn a_process_that_ends_waits_until_it_knows() {
     let Some(first) = alone() else { return };
     send(&first, 1);
-    first.settle(true);
+    first.settle(true, &|| ());
     let mut heard = Heard::default();
     first.poll(&mut heard);
     assert_eq!(heard.0, [Event::Undeliverable(1), Event::Lost(1)]);
@@ -102,7 +102,7 @@ fn a_peer_that_others_have_lost_keeps_nobody() {
     let Some(first) = alone() else { return };
     send(&first, 3);
     first.forget(1);
-    first.settle(true);
+    first.settle(true, &|| ());
     let mut heard = Heard::default();
     first.poll(&mut heard);
     assert_eq!(heard.0, [], "it has not waited until it had to give the peer up");
@@ -123,7 +123,7 @@ fn who_has_reached_a_peer_that_gave_it_up_and_ended_finds_out() {
     until_lost(&first, || first.reach(1));
     let (mut told, mut heard) = (Heard::default(), Heard::default());
     assert!(second.copy_and_send(0, &[7; 4], Payload::Bytes(&[])).is_some(), "it has room");
-    second.settle(true);
+    second.settle(true, &|| ());
     while first.poll(&mut told) + second.poll(&mut heard) > 0 {}
     assert_eq!((&told.0, &heard.0), (&Vec::new(), &Vec::new()), "a packet of a peer that is lost is not taken");
     drop(first);

@@ -266,6 +266,11 @@ impl Channel for Shm {
         self.balance_now_and_then();
     }
 
+    fn look_for_losses(&self) {
+        self.vigil.iter().for_each(|vigil| vigil.make_due());
+        self.links.borrow_mut().iter_mut().for_each(|link| link.make_due());
+    }
+
     fn end_sleep(&self) {
         self.sleepers.set(self.sleepers.get() - 1);
         if self.sleepers.get() == 0 {

@@ -44,6 +44,11 @@ impl Link {
         !missed.is_empty()
     }
 
+    /// The next look is not too early.
+    pub fn make_due(&mut self) {
+        self.liveness.iter_mut().for_each(Liveness::make_due);
+    }
+
     /// Says how far this process is, and wakes those who wait for that.
     pub fn say(&self, stage: Stage) {
         if self.liveness.is_some() {

@@ -94,6 +94,11 @@ impl Liveness {
         self.looked.elapsed() >= LOOK
     }
 
+    /// It is time now, however short a while ago the last look was.
+    pub fn make_due(&mut self) {
+        self.looked = Instant::now() - LOOK;
+    }
+
     /// Notes which processes a look has missed.
     pub fn looked(&mut self, missed: &[u32]) {
         self.looked = Instant::now();

@@ -101,7 +101,6 @@ impl Vigil {
     }
 
     /// The next poll looks at all peers.
-    #[cfg(test)]
     pub fn make_due(&self) {
         self.polls.set(0);
         self.looked.set(Instant::now() - LOOK);

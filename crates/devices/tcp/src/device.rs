@@ -425,7 +425,7 @@ impl Channel for Tcp {
         Some(self.ready.as_fd())
     }
 
-    fn settle(&self, all: bool) {
+    fn settle(&self, all: bool, meanwhile: &dyn Fn()) {
         let until = Instant::now() + SETTLE;
         if !all {
             self.say_farewell();
@@ -438,6 +438,7 @@ impl Channel for Tcp {
             if !is_unsure && (self.has_settled() || Instant::now() >= until) {
                 return;
             }
+            meanwhile();
             std::thread::sleep(Duration::from_micros(200));
         }
     }
@@ -482,7 +483,7 @@ impl Channel for Tcp {
 impl Drop for Tcp {
     fn drop(&mut self) {
         self.say_farewell();
-        self.settle(true);
+        self.settle(true, &|| ());
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
             thread.join();

@@ -70,7 +70,7 @@ fn what_was_taken_for_a_peer_that_cannot_be_reached_is_told() {
 fn a_process_that_ends_waits_until_it_knows() {
     let first = alone();
     send(&first, 1, 7);
-    first.settle(true);
+    first.settle(true, &|| ());
     let mut heard = [Heard::default()];
     first.poll(&mut heard[0]);
     assert_eq!(heard[0].0, [Event::Undeliverable(1), Event::Lost(1)]);

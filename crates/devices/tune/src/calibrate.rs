@@ -55,11 +55,13 @@ pub struct Calibration {
 }
 
 /// Measures between some two of `cores` for every placement that they offer, in about `budget`
-/// altogether, `rounds` times; the figures are medians. The error, one line, says why nothing could
-/// be measured.
+/// altogether, `rounds` times; the figures are medians. `measured` is called after each round. The error, one line,
+/// says why nothing could be measured.
 ///
 /// Forks; the caller should have one thread.
-pub fn calibrate(cores: &[usize], budget: Duration, rounds: u32) -> Result<Calibration, String> {
+pub fn calibrate(
+    cores: &[usize], budget: Duration, rounds: u32, mut measured: impl FnMut(),
+) -> Result<Calibration, String> {
     if tern_node::memory_limit() < MEMORY {
         return Err("there is little memory".into());
     }
@@ -73,6 +75,7 @@ pub fn calibrate(cores: &[usize], budget: Duration, rounds: u32) -> Result<Calib
         for ((_, pair), (_, rounds)) in pairs.iter().zip(&mut found) {
             rounds.push(measure(*pair, share)?);
         }
+        measured();
     }
     let medians = found.into_iter().map(|(placement, rounds)| (placement, Found::median(&rounds)));
     Ok(conclude(medians.collect()))

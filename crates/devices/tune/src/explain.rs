@@ -5,7 +5,8 @@ use std::fmt::Write;
 use tern_policy::costs::{Costs, Placement, Warmth};
 use tern_policy::pair::{Advice, Group};
 use tern_policy::transfer::{
-    FETCHED_BY_KERNEL_FROM, Rooted, SingleCopy, Situation, Stage, Thresholds, Transfer, choose, may_fetch_by_kernel,
+    Choice, FETCHED_BY_KERNEL_FROM, Rooted, SingleCopy, Situation, Stage, Thresholds, Transfer, choose,
+    may_fetch_by_kernel,
 };
 use tern_settings::Mechanism;
 
@@ -79,6 +80,7 @@ pub fn explain(costs: &Costs, facts: &Between) -> String {
         for (stage, other_waits, case) in CASES {
             let _ = writeln!(text, "\nBuffers {buffers}; {case}:");
             header(&mut text);
+            let mut passed: Vec<(u64, &str)> = Vec::new();
             for size in SIZES {
                 if stage == Stage::Published && size < facts.publish_from {
                     continue;
@@ -100,8 +102,12 @@ pub fn explain(costs: &Costs, facts: &Between) -> String {
                     crowded: facts.crowded,
                     has_copier: false,
                 };
-                row(&mut text, costs, facts.single_copy.mechanism(facts.asked, &situation), &situation);
+                let asked = facts.single_copy.mechanism(facts.asked, &situation);
+                let choice = choose(costs, asked, &situation);
+                row(&mut text, size, &choice);
+                passed.extend(choice.passes_over(asked, &situation).map(|why| (size, why)));
             }
+            why_not_smallest(&mut text, &passed);
         }
     }
     if facts.members > 2 {
@@ -205,9 +211,16 @@ fn header(text: &mut String) {
     text.push('\n');
 }
 
-fn row(text: &mut String, costs: &Costs, asked: Mechanism, situation: &Situation) {
-    let choice = choose(costs, asked, situation);
-    let _ = write!(text, "{:>8}", bytes(situation.size));
+/// Under a table: for which sizes the star is not at the smallest figure, by reasons.
+fn why_not_smallest(text: &mut String, passed: &[(u64, &str)]) {
+    for group in passed.chunk_by(|a, b| a.1 == b.1) {
+        let sizes: Vec<String> = group.iter().map(|(size, _)| bytes(*size)).collect();
+        let _ = writeln!(text, "* is not the smallest figure for {}: {}.", sizes.join(", "), group[0].1);
+    }
+}
+
+fn row(text: &mut String, size: u64, choice: &Choice) {
+    let _ = write!(text, "{:>8}", bytes(size));
     for (transfer, ns) in Transfer::ALL.into_iter().zip(choice.all) {
         let mark = match transfer == choice.transfer {
             true => "*",
@@ -257,7 +270,7 @@ mod tests {
     /// The rows under the heading that begins with these words: size, and the column with the mark.
     fn marks(text: &str, heading: &str) -> Vec<(String, String)> {
         let lines = text.lines().skip_while(|line| !line.starts_with(heading));
-        let rows = lines.skip(2).take_while(|line| !line.is_empty());
+        let rows = lines.skip(2).take_while(|line| !line.is_empty() && !line.starts_with('*'));
         rows.map(|line| {
             let columns: Vec<&str> =
                 line.as_bytes()[8..].chunks(WIDTH).map(|column| str::from_utf8(column).unwrap().trim()).collect();
@@ -286,6 +299,18 @@ mod tests {
         assert_eq!(unseen[0], ("64 B".into(), "eager".into()));
         let waits = marks(&text, "Buffers shared; the receive is published, its owner waits");
         assert_eq!(waits.last(), Some(&("16 MiB".into(), "mapped, both".into())));
+    }
+
+    #[test]
+    fn a_star_that_is_not_the_smallest_has_its_reason() {
+        let text = explain(&Costs::default(), &FACTS);
+        let computes =
+            text.split("\n\n").find(|part| part.contains("the receive came late, the sender computes")).unwrap();
+        let lines = computes.lines().filter(|line| line.starts_with("* is not the smallest figure for "));
+        let explained = lines.filter(|line| line.contains("leaves the other process alone")).count();
+        assert!(explained > 0, "{computes}");
+        let waits = text.split("\n\n").find(|part| part.contains("its owner waits")).unwrap();
+        assert!(!waits.contains("* is not"), "{waits}");
     }
 
     #[test]

@@ -92,8 +92,10 @@ fn is_good(cache: &Private, name: &str) -> bool {
 
 /// Measures as [`calibrate()`] does, and says in the origin of the costs what was measured. Where the figures say nothing, the costs
 /// are the default ones.
-pub fn measure(machine: &Machine, cores: &[usize], budget: Duration, rounds: u32) -> Result<Calibration, String> {
-    let mut calibration = calibrate(cores, budget, rounds)?;
+pub fn measure(
+    machine: &Machine, cores: &[usize], budget: Duration, rounds: u32, measured: impl FnMut(),
+) -> Result<Calibration, String> {
+    let mut calibration = calibrate(cores, budget, rounds, measured)?;
     judge(&mut calibration, &machine.to_string());
     Ok(calibration)
 }
@@ -177,7 +179,7 @@ fn provide_in(cache: &Private, cores: &[usize], budget: Duration) -> Option<Path
 }
 
 fn measured(machine: &Machine, cores: &[usize], budget: Duration) -> Option<Costs> {
-    let measured = measure(machine, cores, budget, 1);
+    let measured = measure(machine, cores, budget, 1, || {});
     Some(measured.map_err(|why| tern_settings::info!("costs are the default ones: {why}")).ok()?.costs)
 }
 

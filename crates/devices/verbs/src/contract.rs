@@ -91,7 +91,7 @@ impl Channel for Verbs {
         Some(self.channels.sleep.as_fd())
     }
 
-    fn settle(&self, all: bool) {
+    fn settle(&self, all: bool, _meanwhile: &dyn Fn()) {
         self.channels.settle_all();
         if !all {
             self.channels.connections.say_farewell();

@@ -1,4 +1,5 @@
-//! `tables/constants.txt`: the constants, and the Rust file made from them.
+//! `tables/constants.txt`: the constants, and the Rust file made from them. A line `= CHAPTER PART` there stands for constants that the chapter of an
+//! extension keeps beside its functions, behind a line `= PART`.
 
 use std::fmt::Write;
 
@@ -30,6 +31,18 @@ pub struct Constant {
     /// A number as it is written, or another constant's name.
     pub value: String,
     pub remark: String,
+}
+
+/// The text with the parts of chapters in their places; `chapter` gives the text of one.
+pub fn joined(text: &str, chapter: impl Fn(&str) -> String) -> String {
+    let part = |line: &str| {
+        let Some((file, part)) = line.strip_prefix("= ")?.split_once(' ') else { panic!("constants.txt: {line}") };
+        let text = chapter(file);
+        let parts = text.split("\n= ").skip(1).filter_map(|text| text.split_once('\n'));
+        let found = parts.into_iter().find(|(name, _)| *name == part);
+        Some(found.unwrap_or_else(|| panic!("{file}.txt has no part {part}")).1.trim_matches('\n').to_owned())
+    };
+    text.lines().map(|line| part(line).unwrap_or_else(|| line.into()) + "\n").collect()
 }
 
 pub fn parse(text: &str) -> Vec<Group> {

@@ -101,7 +101,8 @@ impl Function {
 }
 
 pub fn parse(file: &str, text: &str, kinds: &[Kind]) -> Chapter {
-    let mut lines = text.lines().enumerate();
+    // Constants follow, where the chapter has some.
+    let mut lines = text.lines().enumerate().take_while(|(_, line)| !line.starts_with("= "));
     let title = lines.next().and_then(|(_, l)| l.strip_prefix("# "));
     let title = title.unwrap_or_else(|| panic!("{file}.txt:1: no heading"));
     let mut functions: Vec<Function> = Vec::new();

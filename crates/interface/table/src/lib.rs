@@ -75,7 +75,7 @@ impl Tables {
         };
         let kinds = kinds::parse(&text("kinds"));
         let chapters = CHAPTERS.iter().map(|name| function::parse(name, &text(name), &kinds)).collect();
-        Tables { kinds, chapters, constants: constants::parse(&text("constants")) }
+        Tables { kinds, chapters, constants: constants::parse(&constants::joined(&text("constants"), text)) }
     }
 
     pub fn functions(&self) -> impl Iterator<Item = &function::Function> {

@@ -1,6 +1,6 @@
 //! Figures: reading them from the program's output, and medians over the rounds.
 
-use crate::placement::{Kind, Placement, near_ns};
+use crate::placement::{Kind, Placement, is_disturbed, near_ns};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -119,16 +119,22 @@ pub struct Sample {
     pub value: f64,
     /// `None` where it was not probed.
     pub placement: Option<Placement>,
+    /// Share of the cores' time that other programs of this machine had meanwhile, from 0 to 1.
+    pub others: f64,
 }
 
-/// What was not probed, or where cores were never seen apart, is as good as it can be.
-fn kind(placement: Option<Placement>, near_ns: Option<f64>) -> Kind {
-    placement.zip(near_ns).map_or(Kind::Near, |(placement, near)| placement.kind(near))
+/// What was not probed, or where cores were never seen apart, is as good as it can be. What was measured while others computed is not.
+fn kind(sample: &Sample, near_ns: Option<f64>) -> Kind {
+    match sample.placement.zip(near_ns) {
+        _ if is_disturbed(sample.others) => Kind::Bad,
+        Some((placement, near)) => placement.kind(near),
+        None => Kind::Near,
+    }
 }
 
 /// Of those samples that come from such a placement.
 fn summarise_kind(samples: &[Sample], wanted: Kind, near_ns: Option<f64>) -> Option<Summary> {
-    let wanted = samples.iter().filter(|sample| kind(sample.placement, near_ns) == wanted);
+    let wanted = samples.iter().filter(|sample| kind(sample, near_ns) == wanted);
     let values: Vec<f64> = wanted.map(|sample| sample.value).collect();
     summarise(&values)
 }
@@ -142,13 +148,14 @@ fn summarise_near(samples: &[Sample], near_ns: Option<f64>) -> Option<Summary> {
     })
 }
 
-const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line_ns,most_ns,shared,stolen";
+const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line_ns,most_ns,shared,stolen,others";
 
 /// One line of the CSV.
 fn sample(line: &str) -> Option<(Row, &str, Sample)> {
     let (title, rest) = line.strip_prefix('"')?.split_once("\",")?;
     let fields: Vec<&str> = rest.split(',').collect();
-    let [benchmark, size, unit, ranks, library, _, value, line_ns, most_ns, shared, stolen] = fields.try_into().ok()?;
+    let [benchmark, size, unit, ranks, library, _, value, line_ns, most_ns, shared, stolen, others] =
+        fields.try_into().ok()?;
     let placement = match line_ns {
         "" => None,
         _ => Some(Placement {
@@ -166,7 +173,7 @@ fn sample(line: &str) -> Option<(Row, &str, Sample)> {
         ranks: ranks.parse().ok()?,
     };
     let value = value.parse().ok()?;
-    Some((row, library, Sample { value, placement }))
+    Some((row, library, Sample { value, placement, others: others.parse().ok()? }))
 }
 
 /// Everything that was measured: rows in the order of their first appearance, and for each the
@@ -191,12 +198,14 @@ impl Figures {
         let mut text = format!("{CSV_HEAD}\n");
         for (row, library, samples) in self.values() {
             let Row { title, benchmark, size, unit, ranks } = row;
-            for (round, Sample { value, placement }) in samples.iter().enumerate() {
+            for (round, Sample { value, placement, others }) in samples.iter().enumerate() {
                 let place =
                     placement.map(|p| format!("{:.1},{:.1},{},{:.3}", p.least_ns, p.most_ns, p.shared, p.stolen));
                 let place = place.as_deref().unwrap_or(",,,");
-                let _ =
-                    writeln!(text, "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place}");
+                let _ = writeln!(
+                    text,
+                    "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place},{others:.3}"
+                );
             }
         }
         text
@@ -229,7 +238,8 @@ impl Figures {
     /// `None` where nothing was probed, or nothing is of that kind.
     pub fn placement(&self, wanted: Kind) -> Option<(f64, f64)> {
         let near = near_ns(self.placements());
-        let placements = self.placements().filter(|placement| kind(Some(*placement), near) == wanted);
+        let placements =
+            self.placements().filter(|placement| near.map_or(Kind::Near, |near| placement.kind(near)) == wanted);
         let ways: Vec<f64> = placements.map(|placement| (placement.least_ns + placement.most_ns) / 2.0).collect();
         Some((summarise(&ways)?.median, ways.len() as f64 / self.placements().count() as f64))
     }
@@ -252,14 +262,15 @@ impl Figures {
         })
     }
 
-    /// The points of a curve, of rows with this title and benchmark, by ascending size: size and value.
+    /// The points of a curve, of rows with this title and benchmark, by ascending size: size and value. Bad figures are not drawn.
     pub fn points(
         &self, (title, benchmark): (&str, &str), value: impl Fn(&Row, &dyn Fn(&str) -> Option<Summary>) -> Option<f64>,
     ) -> Vec<(f64, f64)> {
         let mut points = Vec::new();
         for (row, summary) in self.rows() {
             if row.title == title && row.benchmark == benchmark && row.size > 0 {
-                points.extend(value(row, &summary).map(|value| (row.size as f64, value)));
+                let drawn = |name: &str| summary(name).filter(|summary| !summary.bad);
+                points.extend(value(row, &drawn).map(|value| (row.size as f64, value)));
             }
         }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -269,7 +280,7 @@ impl Figures {
     /// Rows in order, each with the values of its libraries round by round: `None` in place of one from another placement than a good one.
     pub fn near_values(&self) -> impl Iterator<Item = (&Row, BTreeMap<String, Vec<Option<f64>>>)> {
         let near = near_ns(self.placements());
-        let good = move |sample: &Sample| (kind(sample.placement, near) == Kind::Near).then_some(sample.value);
+        let good = move |sample: &Sample| (kind(sample, near) == Kind::Near).then_some(sample.value);
         self.rows.iter().map(move |(row, libraries)| {
             let of = |(name, samples): (&String, &Vec<Sample>)| (name.clone(), samples.iter().map(good).collect());
             (row, libraries.iter().map(of).collect())
@@ -329,7 +340,7 @@ mod tests {
     fn rows_keep_their_order_and_their_values() {
         let row = |size| Row { title: "t".into(), benchmark: "b".into(), size, unit: "us".into(), ranks: 2 };
         let mut figures = Figures::default();
-        let sample = |value| Sample { value, placement: None };
+        let sample = |value| Sample { value, placement: None, others: 0.0 };
         figures.add(row(64), "tern", sample(1.0));
         figures.add(row(8), "tern", sample(2.0));
         figures.add(row(64), "mpich", sample(3.0));
@@ -346,7 +357,8 @@ mod tests {
 
     #[test]
     fn samples_from_a_bad_placement_are_set_aside_while_there_are_others() {
-        let sample = |value, line_ns, shared| Sample { value, placement: Some(Placement::at(line_ns, shared)) };
+        let sample =
+            |value, line_ns, shared| Sample { value, placement: Some(Placement::at(line_ns, shared)), others: 0.0 };
         let all =
             [sample(1.0, 50.0, false), sample(9.0, 210.0, false), sample(8.0, 20.0, true), sample(2.0, 90.0, false)];
         let summary = summarise_near(&all, Some(50.0)).unwrap();
@@ -355,8 +367,23 @@ mod tests {
         assert_eq!((summary.median, summary.count, summary.bad), (8.5, 2, true));
         assert_eq!(summarise_kind(&all, Kind::Far, Some(50.0)).unwrap().median, 9.0);
         assert_eq!(summarise_kind(&all[3..], Kind::Far, Some(50.0)), None);
-        let unknown = [Sample { value: 3.0, placement: None }];
+        let unknown = [Sample { value: 3.0, placement: None, others: 0.0 }];
         assert!(!summarise_near(&unknown, None).unwrap().bad);
+    }
+
+    #[test]
+    fn what_was_measured_while_others_computed_is_set_aside_and_not_drawn() {
+        let row = Row { title: "t".into(), benchmark: "b".into(), size: 8, unit: "us".into(), ranks: 4 };
+        let mut figures = Figures::default();
+        let mut add = |value, others| figures.add(row.clone(), "tern", Sample { value, placement: None, others });
+        add(5.0, 0.4);
+        add(1.0, 0.01);
+        let median = |_: &Row, summary: &dyn Fn(&str) -> Option<Summary>| summary("tern").map(|summary| summary.median);
+        assert_eq!(figures.points(("t", "b"), median), [(8.0, 1.0)]);
+        let mut alone = Figures::default();
+        alone.add(row.clone(), "tern", Sample { value: 5.0, placement: None, others: 0.4 });
+        assert!(alone.rows().next().unwrap().1("tern").unwrap().bad);
+        assert_eq!(alone.points(("t", "b"), median), []);
     }
 
     #[test]
@@ -364,7 +391,11 @@ mod tests {
         let row = Row { title: "t".into(), benchmark: "b".into(), size: 8, unit: "us".into(), ranks: 2 };
         let mut figures = Figures::default();
         for (value, line_ns) in [(1.0, 50.0), (9.0, 210.0), (2.0, 52.0), (3.0, 51.0)] {
-            figures.add(row.clone(), "tern", Sample { value, placement: Some(Placement::at(line_ns, false)) });
+            figures.add(
+                row.clone(),
+                "tern",
+                Sample { value, placement: Some(Placement::at(line_ns, false)), others: 0.0 },
+            );
         }
         let (_, lines) = figures.near_values().next().unwrap();
         assert_eq!(lines["tern"], [Some(1.0), None, Some(2.0), Some(3.0)]);
@@ -378,7 +409,7 @@ mod tests {
         let mut figures = Figures::default();
         for placement in [Some(place), None] {
             let value = 0.25;
-            figures.add(row.clone(), "tern", Sample { value, placement });
+            figures.add(row.clone(), "tern", Sample { value, placement, others: 0.125 });
         }
         let mut again = Figures::default();
         again.add_csv(&figures.csv()).unwrap();

@@ -29,6 +29,7 @@ mod placement;
 mod plot;
 mod probe;
 mod program;
+mod progress;
 mod rdma;
 mod report;
 mod run;
@@ -122,7 +123,8 @@ struct Options {
     /// Add to the figures that are in the output folder, for measuring in several sittings
     #[arg(long, global = true)]
     add: bool,
-    /// Seconds that a launch waits, all in all, for the cores to be near each other [default: 5, with --quick 1]
+    /// Seconds that a launch waits, all in all, for the cores to be near each other [default: 5, with --quick 1]; with 0 all
+    /// figures count, wherever the cores were and whoever else was on them
     #[arg(long, global = true, value_name = "SECONDS")]
     patience: Option<u64>,
     /// Only these benchmarks of the suite

@@ -2,7 +2,7 @@
 //!
 //! In a virtual machine the host moves the virtual cores within seconds: a cache line then takes several times longer
 //! from one to the other, or both are threads of one core. Figures from different places must not stand beside each
-//! other; nor are figures worth anything while the host gives the cores to others.
+//! other; nor are figures worth anything while the host gives the cores to others, or other programs compute on them.
 
 /// Above this multiple of the near way, cores are far apart.
 const FAR: f64 = 2.0;
@@ -10,6 +10,8 @@ const FAR: f64 = 2.0;
 const ONE: f64 = 0.6;
 /// Share of the time in which the cores had something to do that the host may give to others.
 const STOLEN: f64 = 0.03;
+/// Share of that time that other programs of this machine may have.
+const OTHERS: f64 = 0.08;
 /// The near way is the shortest that was seen so often, that is, with so many within this factor of it, and as one in so many
 /// looks: two threads of one core pass a line in less, and cannot always be told from two cores.
 pub const OFTEN: usize = 3;
@@ -75,6 +77,11 @@ impl Placement {
             stolen: self.stolen.max(other.stolen),
         }
     }
+}
+
+/// Whether so large a share of the time was of other programs that a figure says nothing.
+pub fn is_disturbed(others: f64) -> bool {
+    others > OTHERS
 }
 
 /// The shortest way between cores that are not one; `None` when there was none such. One that was hardly ever seen is

@@ -65,7 +65,7 @@ const PLOTS: [Plot; 6] = [
         quantity: Quantity::Share,
         panels: &[
             ("overlap_both", "same buffers, in cache"),
-            ("overlap_both_written", "messages written before and read after"),
+            ("overlap_both_written", "buffer rewritten before each send and read after"),
             ("overlap_both_alloc", "memory from MPI_Alloc_mem"),
         ],
     },
@@ -78,10 +78,11 @@ fn libraries(document: &Value) -> Vec<(&str, &str)> {
 }
 
 /// The points of one benchmark and library at two ranks, by ascending size. Sizes of zero have no
-/// place on a logarithmic axis.
+/// place on a logarithmic axis, and bad figures none at all.
 fn points(document: &Value, benchmark: &str, library: &str, quantity: Quantity) -> Vec<(f64, f64)> {
     let point = |figure: &Value| {
-        let wanted = figure["benchmark"] == benchmark && figure["library"] == library && figure["ranks"] == 2;
+        let good = figure["bad"] != true && figure["ranks"] == 2;
+        let wanted = good && figure["benchmark"] == benchmark && figure["library"] == library;
         let (size, median) = (figure["size"].as_f64()?, figure["median"].as_f64()?);
         let value = match quantity {
             Quantity::Bandwidth => size / median / 1e3,

@@ -19,11 +19,13 @@ pub struct Outcome {
     /// It did not end in its time; what it printed until then holds.
     pub stopped: bool,
     pub wall: Duration,
+    /// Share of the cores' time that other programs of this machine had meanwhile, from 0 to 1.
+    pub others: f64,
 }
 
 impl Outcome {
     pub fn not_started(reason: String) -> Self {
-        Self { output: String::new(), failure: Some(reason), stopped: false, wall: Duration::ZERO }
+        Self { output: String::new(), failure: Some(reason), stopped: false, wall: Duration::ZERO, others: 0.0 }
     }
 }
 
@@ -158,7 +160,7 @@ pub fn run(command: &mut Command, timeout: Duration) -> Outcome {
         Some(status) => Some(format!("{status}: {}", last_words(&output, &errors))),
         None => Some(format!("stopped after {} s", timeout.as_secs())),
     };
-    Outcome { output, failure, stopped: status.is_none(), wall }
+    Outcome { output, failure, stopped: status.is_none(), wall, others: 0.0 }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use crate::figures::{self, Figures, Row, Sample, parse};
 use crate::hosts::Hosts;
 use crate::library::{Abi, Library, Run, shown};
 use crate::line::{Extra, KNOWN, Line};
-use crate::placement::Placement;
+use crate::placement::{Placement, is_disturbed};
 use crate::probe::Probe;
 use crate::program::Program;
+use crate::progress::Progress;
 use crate::run::{Outcome, adopt_orphans, run};
 use crate::suite::{BENCHMARKS, Binding, Job};
 use crate::{Options, Places, cores, program};
@@ -14,6 +15,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tern_node::Ticks;
 
 /// Something that could not be measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,7 @@ pub struct Session {
     /// Names of those libraries that run in some jobs only.
     extras: Vec<(String, Extra)>,
     probe: Probe,
+    progress: Progress,
     options: Options,
     pub output: PathBuf,
     /// What was compiled: for which binary interface, its name, its file.
@@ -118,6 +121,7 @@ impl Session {
             options: options.clone(),
             output: output.to_path_buf(),
             programs: Vec::new(),
+            progress: Progress::none(),
             source: places.source.clone(),
             hosts: OnceCell::new(),
         };
@@ -148,7 +152,7 @@ impl Session {
 
     /// Notes a problem and says it aloud.
     pub fn problem(&mut self, library: &str, what: &str, reason: String) {
-        eprintln!("SKIPPED {library}, {what}: {reason}");
+        self.progress.say(&format!("SKIPPED {library}, {what}: {reason}"));
         // Some libraries write zero bytes with their errors.
         let reason = reason.replace('\0', "");
         let problem = Problem { library: library.to_string(), what: what.to_string(), reason };
@@ -206,9 +210,17 @@ impl Session {
         };
         let mut command = library.command(&Run { binding, cores: &self.cores, hosts, programs: &programs });
         if self.options.verbose {
-            eprintln!("  {}", shown(&command));
+            self.progress.say(&format!("  {}", shown(&command)));
         }
-        run(&mut command, Duration::from_secs(seconds))
+        let before = Ticks::now(&self.cores);
+        let outcome = run(&mut command, Duration::from_secs(seconds));
+        let others = if self.judges() { Ticks::now(&self.cores).others_since(before) } else { 0.0 };
+        Outcome { others, ..outcome }
+    }
+
+    /// Whether it matters where the cores are, and who else is on them.
+    fn judges(&self) -> bool {
+        self.options.patience != Some(0)
     }
 
     /// The hosts of a run, if it has some.
@@ -245,13 +257,15 @@ impl Session {
         if jobs.iter().any(|job| job.probed) {
             self.probe.survey();
         }
-        for (place, job) in jobs.iter().enumerate() {
-            let progress = format!("[{}/{}]", place + 1, jobs.len());
-            eprintln!("{progress} {} ranks: {}", job.ranks, job.benchmarks.join(", "));
+        self.progress = Progress::of(jobs.len());
+        for job in &jobs {
+            self.progress.begin(format!("{} ranks: {}", job.ranks, job.benchmarks.join(", ")));
             self.run_job(job);
             // After each job, so that a run that is stopped leaves what it has.
             write(self)?;
+            self.progress.end();
         }
+        self.progress.clear();
         if self.figures.is_empty() { Err("nothing was measured".to_string()) } else { Ok(()) }
     }
 
@@ -315,7 +329,7 @@ impl Session {
         Ok([words.as_slice(), &["--patience-ms".to_string(), patience.to_string()]].concat())
     }
 
-    /// One launch, and again while the host takes the cores or, where the ranks do not wait by themselves, these are in
+    /// One launch, and again while the host or other programs take the cores or, where the ranks do not wait by themselves, these are in
     /// a bad place: a few times, if there is patience at all. Returns their place with the outcome.
     fn launch_near(&mut self, job: &Job, library: &Library) -> (Option<Placement>, Outcome) {
         let limit = self.options.timeout.min(job.limit_s);
@@ -338,8 +352,9 @@ impl Session {
             let groups: [(usize, &[String], &[String]); 1] = [(job.ranks, &[], &arguments)];
             let outcome = self.launch_for(limit, library, job.binding, job.program(), &groups);
             let place = self.probe.since(before);
-            let good = if within { !place.is_some_and(|place| place.is_stolen()) } else { self.probe.is_good(place) };
-            let enough = tries == TRIES || self.options.patience == Some(0);
+            let near = if within { !place.is_some_and(|place| place.is_stolen()) } else { self.probe.is_good(place) };
+            let good = near && !is_disturbed(outcome.others);
+            let enough = tries == TRIES || !self.judges();
             if outcome.failure.is_some() || good || enough {
                 return (place, outcome);
             }
@@ -384,7 +399,7 @@ impl Session {
             }
             let row = Row { title, benchmark, size, unit, ranks: job.ranks };
             let value = value * figures::quickened(&row.unit, job.slower);
-            self.figures.add(row, &library.name, Sample { value, placement });
+            self.figures.add(row, &library.name, Sample { value, placement, others: outcome.others });
         }
         failure
     }

@@ -140,20 +140,23 @@ pub fn point_to_point(quick: bool) -> Vec<Job> {
     vec![
         job("Ping-pong, half round trip, same buffers", "pingpong").quick(quick, some).mechanisms(),
         job("Ping-pong, by persistent requests", "pingpong_persistent").quick(quick, some),
-        job("Ping-pong, messages written before and read after", "pingpong_written").quick(quick, some),
+        job("Ping-pong, buffer rewritten before each send and read after", "pingpong_written").quick(quick, some),
         job("Ping-pong, every message elsewhere in a 256 MiB pool", "pingpong_off").quick(quick, some).mechanisms(),
         job("Ping-pong, memory from MPI_Alloc_mem", "pingpong_alloc").quick(quick, some).mechanisms(),
         job("Both ways at once, bytes of both counted", "sendrecv").quick(quick, &some[1..]),
-        job("Both ways at once, messages written before and read after", "sendrecv_written").quick(quick, &some[1..]),
+        job("Both ways at once, buffer rewritten before each send and read after", "sendrecv_written")
+            .quick(quick, &some[1..]),
         job("Both ways at once, off cache", "sendrecv_off").quick(quick, &some[1..]),
         job("Exchange with neighbours: 4 receives, 4 sends, one wait", "halo").quick(quick, some),
-        job("Exchange with neighbours, messages written before and read after", "halo_written").quick(quick, some),
-        job("Message rate, windows of 64", "rate").quick(quick, &[8]),
-        job("Windows of sends", "stream").quick(quick, some),
-        job("Windows of 8 sends, messages written before and read after", "stream_written").quick(quick, some),
+        job("Exchange with neighbours, buffer rewritten before each send and read after", "halo_written")
+            .quick(quick, some),
+        job("Message rate, 64 messages in flight", "rate").quick(quick, &[8]),
+        job("Several messages in flight", "stream").quick(quick, some),
+        job("Several messages in flight, buffer rewritten before each send and read after", "stream_written")
+            .quick(quick, some),
         column,
         irregular("Irregular datatype, blocks of 4 KiB with gaps, to and fro", "irregular"),
-        irregular("Irregular datatype, blocks of 4 KiB with gaps, windows of 4 sends", "irregular_stream"),
+        irregular("Irregular datatype, blocks of 4 KiB with gaps, several messages in flight", "irregular_stream"),
     ]
 }
 
@@ -169,7 +172,7 @@ pub fn overlap(quick: bool) -> Vec<Job> {
         (sender, "", "overlap_send"),
         (sender, ", memory from MPI_Alloc_mem", "overlap_send_alloc"),
         (both, "", "overlap_both"),
-        (both, ", messages written before and read after", "overlap_both_written"),
+        (both, ", buffer rewritten before each send and read after", "overlap_both_written"),
         (both, ", memory from MPI_Alloc_mem", "overlap_both_alloc"),
     ];
     let job = |(title, memory, benchmark): (&str, &str, &'static str)| {
@@ -269,8 +272,8 @@ pub fn network(quick: bool) -> Vec<Job> {
         plain,
         job("TCP: ping-pong, half round trip", &["pingpong"], all),
         job("TCP: both ways at once, bytes of both counted", &["sendrecv"], &all[1..]),
-        job("TCP: message rate, windows of 64", &["rate"], &[8]),
-        job("TCP: windows of sends", &["stream"], &[1024, 16384, 262144]),
+        job("TCP: message rate, 64 messages in flight", &["rate"], &[8]),
+        job("TCP: several messages in flight", &["stream"], &[1024, 16384, 262144]),
         job("TCP: collectives, 2 hosts of 1 rank", collectives, &[8, 1024, 65536, 1048576]),
         some(4, "TCP: collectives, 2 hosts of 2 ranks", collectives, &[8, 1024, 65536, 1048576]),
     ]

@@ -47,7 +47,7 @@ fn fake(folder: &Path, script: &str) {
 fn bench(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_tern-bench"))
         .args(arguments)
-        .args(["--cores", "1", "--tern"])
+        .args(["--cores", "1", "--patience", "0", "--tern"])
         .arg(folder.join("prefix"))
         .arg("--source")
         .arg(folder.join("source"))

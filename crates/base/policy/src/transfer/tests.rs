@@ -230,3 +230,21 @@ fn one_copy_between_buffers_that_both_see_has_no_rival_here() {
         assert_eq!(choose(&Costs::default(), Mechanism::Auto, &situation).rival(&situation), None, "{size}");
     }
 }
+
+#[test]
+fn what_is_not_the_quickest_has_its_reason() {
+    let costs = Costs::default();
+    let reason = |asked, situation: &Situation| choose(&costs, asked, situation).passes_over(asked, situation);
+    for size in [64, 64 << 10, 1 << 20] {
+        let waits = Situation { other_waits: true, ..published(size) };
+        assert_eq!(reason(Mechanism::Auto, &waits), None, "the quickest is taken: {size}");
+        let asked = choose(&costs, Mechanism::Auto, &waits);
+        let forced = choose(&costs, Mechanism::Pipe, &waits);
+        let says = (forced.ns > asked.ns).then_some("TERN_MECHANISM asks for it");
+        assert_eq!(reason(Mechanism::Pipe, &waits), says, "{size}");
+        let computes = Situation { other_waits: false, ..waits };
+        let chosen = choose(&costs, Mechanism::Auto, &computes);
+        let is_quickest = chosen.all.iter().flatten().all(|ns| *ns >= chosen.ns);
+        assert_eq!(reason(Mechanism::Auto, &computes).is_none(), is_quickest, "{size}");
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tern_hca::Maker;
 use tern_pmi::Job;
-use tern_settings::TupleQ;
+use tern_settings::{Entry, TupleQ};
 use tern_verbs::{Endpoint, Settings, Transport};
 
 /// The shortest and the longest time for which a call waits for the machine of a peer.
@@ -32,10 +32,7 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         maker,
         address: address.filter(|_| interface.is_none()),
         interface: interface.or(reached),
-        transport: match tern_settings::TRANSPORT.get() {
-            tern_settings::Transport::Xrc => Transport::Xrc,
-            tern_settings::Transport::Auto | tern_settings::Transport::Rc => Transport::Rc,
-        },
+        transport: transport(job),
         node: job.node,
         node_file: Some(Arc::new(job.segment.try_clone()?)),
         link: tern_settings::LINK.get().parse().map_err(std::io::Error::other)?,
@@ -63,6 +60,24 @@ fn settings(job: &Job, maker: Maker) -> Result<Settings> {
         explain: tern_settings::EXPLAIN.get() == tern_settings::Explain::Choices,
         ..default
     })
+}
+
+/// Where the job goes on without lost processes, one that ends must not take the connections to others of its node with it.
+fn transport(job: &Job) -> Transport {
+    match tern_settings::TRANSPORT.get() {
+        tern_settings::Transport::Xrc if tern_settings::FT.get() => {
+            if job.rank == 0 {
+                tern_settings::note!(
+                    "{}=xrc is not followed: over XRC all processes of a node are lost with one of them, and this job goes on \
+                     without lost processes. Each process is connected to each that it sends to",
+                    tern_settings::TRANSPORT.name()
+                );
+            }
+            Transport::Rc
+        }
+        tern_settings::Transport::Xrc => Transport::Xrc,
+        tern_settings::Transport::Auto | tern_settings::Transport::Rc => Transport::Rc,
+    }
 }
 
 #[cfg(test)]

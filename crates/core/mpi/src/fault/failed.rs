@@ -29,7 +29,7 @@ fn has(comm: &Comm, proc: Proc) -> bool {
 
 /// MPI_Comm_get_failed: the group's first processes stay the first as others fail.
 pub fn comm_get_failed(comm: Rc<Comm>, failedgrp: Out<usize>) -> Result<()> {
-    super::look();
+    super::look_closely();
     failedgrp.set(hand_out(comm.local.derive(failed(&comm))));
     Ok(())
 }
@@ -42,7 +42,7 @@ pub fn comm_ack_failed(comm: Rc<Comm>, num_to_ack: i32, num_acked: Out<i32>) -> 
     if num_to_ack < 0 {
         return err!(MPI_ERR_ARG, "num_to_ack {num_to_ack} is negative");
     }
-    super::look();
+    super::look_closely();
     acknowledge(&comm, num_to_ack as usize);
     num_acked.set(comm.fault.acknowledged.borrow().len() as i32);
     Ok(())
@@ -50,7 +50,7 @@ pub fn comm_ack_failed(comm: Rc<Comm>, num_to_ack: i32, num_acked: Out<i32>) -> 
 
 /// MPIX_Comm_failure_ack: all failures that this process knows of are acknowledged.
 pub fn comm_failure_ack(comm: Rc<Comm>) -> Result<()> {
-    super::look();
+    super::look_closely();
     acknowledge(&comm, usize::MAX);
     Ok(())
 }

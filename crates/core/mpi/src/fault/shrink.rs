@@ -15,6 +15,7 @@ use crate::request::Request;
 use crate::runtime::adi;
 use crate::scope::Scope;
 use crate::task::{self, run};
+use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::Proc;
 
@@ -114,15 +115,23 @@ async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
     Ok(Some(Comm::new(id, local, remote, inherited(&comm))))
 }
 
-/// Returns when all living members of `comm` have come. Nobody who comes has an agreement left that needs this process.
+/// Returns when all living members of `comm` have come, and whether all members live and it holds for each of them that it `wishes`: the same
+/// at all. Nobody who comes has an agreement left that needs this process.
 /// What this process has to send goes before, while nobody can have left. A member comes when it has received what it wants.
-pub fn meet(comm: &Rc<Comm>) {
+pub fn meet(comm: &Rc<Comm>, wishes: bool) -> bool {
     adi().wait_until(&mut || adi().is_flushed());
-    let task = task::start(agreement::meet(comm));
+    let all_wish = Rc::new(Cell::new(false));
+    let (mut call, found) = (Call::new(comm), all_wish.clone());
+    let task = task::start(async move {
+        let decision = call.agree(vec![u8::from(wishes)], Join::And).await;
+        found.set(decision.failed.is_empty() && decision.value == [1]);
+        Ok(())
+    });
     adi().wait_until(&mut || {
         agreement::look();
         task.is_done()
     });
+    all_wish.get()
 }
 
 /// The groups without those that have failed.

@@ -2,6 +2,7 @@
 
 use super::{Endpoint, Tcp};
 use crate::Settings;
+use std::cell::RefCell;
 use std::os::fd::AsRawFd;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -73,7 +74,7 @@ fn who_settles_after_the_way_was_cut_comes_to_an_end() {
         // A reset by the other side's kernel does not come either.
         deafen(&first, 1);
         send(&first);
-        first.settle(true);
+        first.settle(true, &|| ());
         let mut heard = Heard::default();
         first.poll(&mut heard);
         let _ = tell.send((heard.undeliverable, heard.lost));
@@ -91,7 +92,7 @@ fn who_ends_with_all_others_is_not_lost() {
         first.poll(&mut Heard::default());
         second.poll(&mut heard);
     }
-    first.settle(false);
+    first.settle(false, &|| ());
     // The end of a process closes its connections without a word.
     let _ = rustix::net::shutdown(first.connection(1).expect("it is open").descriptor(), rustix::net::Shutdown::Both);
     let mut heard = Heard::default();
@@ -103,6 +104,36 @@ fn who_ends_with_all_others_is_not_lost() {
     assert!(second.copy_and_send(0, &[8; 4], Payload::Bytes(&[])).is_none());
     second.poll(&mut heard);
     assert_eq!(heard.lost, [0]);
+}
+
+/// Both ends have more for each other than their sockets hold, and one of them settles while the other one only polls.
+#[test]
+fn who_settles_takes_what_others_send_meanwhile() {
+    let [first, second] = pair();
+    send(&first);
+    let mut heard = Heard::default();
+    while heard.packets == 0 || first.connection(1).is_none() {
+        first.poll(&mut Heard::default());
+        second.poll(&mut heard);
+    }
+    let bytes = vec![9; first.abilities().packet];
+    let mut taken = 0;
+    for (process, peer) in [(&first, 1), (&second, 0)] {
+        while process.copy_and_send(peer, &[7; 4], Payload::Bytes(&bytes)).is_some() {
+            taken += peer;
+        }
+        assert!(!process.has_settled(), "nobody reads yet");
+    }
+    let [at_first, at_second] = [0, 1].map(|_| RefCell::new(Heard::default()));
+    first.settle(true, &|| {
+        first.poll(&mut *at_first.borrow_mut());
+        second.poll(&mut *at_second.borrow_mut());
+    });
+    assert!(first.has_settled(), "something is left");
+    while at_second.borrow().packets < taken as usize {
+        second.poll(&mut *at_second.borrow_mut());
+    }
+    assert!(at_first.borrow().packets > 0, "it has taken what has come");
 }
 
 /// Has a place for a payload of bytes.

@@ -77,7 +77,7 @@ fn two_sockets_have_figures_by_class() {
 
 #[test]
 fn one_core_is_not_enough() {
-    let why = calibrate(&tern_node::affinity()[..1], Duration::from_millis(10), 1);
+    let why = calibrate(&tern_node::affinity()[..1], Duration::from_millis(10), 1, || {});
     assert_eq!(why.err().as_deref(), Some("there is only one core"));
 }
 
@@ -87,7 +87,7 @@ fn one_core_is_not_enough() {
 fn measuring_ends() {
     let cores = tern_node::affinity();
     for budget in [0, 5, 70] {
-        match calibrate(&cores, Duration::from_millis(budget), 2) {
+        match calibrate(&cores, Duration::from_millis(budget), 2, || {}) {
             Ok(calibration) => {
                 let text = crate::text::encode(&calibration.costs);
                 assert!(crate::text::decode(&text).is_ok(), "{text}");

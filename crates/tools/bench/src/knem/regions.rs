@@ -61,7 +61,7 @@ fn measure_once(direct: Direct, part: &Part, options: &Options, session: &mut Se
         let Some(column) = COLUMNS.iter().find(|known| **known == column) else { continue };
         let (title, benchmark) = (part.title.to_string(), part.benchmarks[0].to_string());
         let row = Row { title, benchmark, size: line.size, unit: line.unit, ranks: part.ranks };
-        session.figures.add(row, column, Sample { value: line.value, placement: None });
+        session.figures.add(row, column, Sample { value: line.value, placement: None, others: 0.0 });
         count += 1;
     }
     match outcome.failure {

@@ -26,7 +26,7 @@ pub fn explain(experiment: &Experiment, places: &Places, session: &mut Session) 
     for (size, uses) in counts(&text) {
         let (title, benchmark, unit) = (title.to_string(), "break_even".to_string(), "uses".to_string());
         let row = Row { title, benchmark, size, unit, ranks: 2 };
-        session.figures.add(row, variant.name, Sample { value: uses, placement: None });
+        session.figures.add(row, variant.name, Sample { value: uses, placement: None, others: 0.0 });
     }
     if text.is_empty() {
         session.problem(variant.name, title, format!("Tern prints nothing that begins with `{start}`"));

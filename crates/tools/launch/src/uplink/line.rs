@@ -6,11 +6,12 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::sockopt;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown, sockopt};
 use tern_proof::{Proven, Sealer, TAG};
 
 /// Largest message: a bound on damage.
@@ -21,8 +22,17 @@ const REST: Duration = Duration::from_secs(30);
 /// A connection between two processes of a job.
 pub struct Line {
     socket: TcpStream,
-    sends: Mutex<Sealer>,
+    sends: Mutex<Sends>,
     receives: Mutex<Sealer>,
+}
+
+/// What is sent, in the order of its numbers.
+struct Sends {
+    sealer: Sealer,
+    /// What the other end has had no room for yet.
+    left: Vec<u8>,
+    /// A thread writes what is left, and nobody else writes meanwhile.
+    written: bool,
 }
 
 impl Line {
@@ -30,9 +40,9 @@ impl Line {
         let socket = TcpStream::from(proven.socket);
         // Each end waits for the other where it has to.
         let _ = socket.set_nonblocking(false).and_then(|()| socket.set_read_timeout(Some(REST)));
-        let [sends, receives] =
-            [proven.session.sends, proven.session.receives].map(|key| Mutex::new(Sealer::new(&key)));
-        Line { socket, sends, receives }
+        let [sealer, receives] = [proven.session.sends, proven.session.receives].map(|key| Sealer::new(&key));
+        let sends = Sends { sealer, left: Vec::new(), written: false };
+        Line { socket, sends: Mutex::new(sends), receives: Mutex::new(receives) }
     }
 
     /// Messages leave at once, and another end that gives no sign for TERN_PEER_TIMEOUT is gone. Both ends read at all times, so
@@ -50,12 +60,65 @@ impl Line {
         Some(self.socket.local_addr().ok()?.ip().to_canonical())
     }
 
+    /// Sends a message, and waits where the other end has no room for it.
     pub fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        let head = ((bytes.len() + TAG) as u32).to_le_bytes();
-        // Messages go in the order of their numbers.
-        let mut sends = self.sends.lock().unwrap_or_else(PoisonError::into_inner);
-        let sealed = sends.seal(&head, bytes).map_err(|_| io::Error::other("the message is too long"))?;
-        (&self.socket).write_all(&[&head[..], &sealed].concat())
+        let mut sends = self.sends();
+        let message = sends.seal(bytes)?;
+        (&self.socket).write_all(&message)
+    }
+
+    /// Sends a message without waiting for the other end: what it has no room for is written by a thread. An end that is stopped holds up nobody but itself.
+    ///
+    /// Errors: the connection has ended. What fails later ends it, which is seen where it is read.
+    pub fn send_soon(self: &Arc<Line>, bytes: &[u8]) -> io::Result<()> {
+        let mut sends = self.sends();
+        let message = sends.seal(bytes)?;
+        if sends.written {
+            sends.left.extend_from_slice(&message);
+            return Ok(());
+        }
+        let gone = self.write_now(&message)?;
+        if gone < message.len() {
+            sends.left.extend_from_slice(&message[gone..]);
+            sends.written = true;
+            let line = self.clone();
+            std::thread::spawn(move || line.write_left());
+        }
+        Ok(())
+    }
+
+    fn sends(&self) -> MutexGuard<'_, Sends> {
+        self.sends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes as much as there is room for; gives how much that was.
+    fn write_now(&self, message: &[u8]) -> io::Result<usize> {
+        let mut gone = 0;
+        while gone < message.len() {
+            match rustix::net::send(&self.socket, &message[gone..], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(len) => gone += len,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Writes what is left until there is nothing, or the connection has ended.
+    fn write_left(&self) {
+        loop {
+            let left = std::mem::take(&mut self.sends().left);
+            if (&self.socket).write_all(&left).is_err() {
+                // Whoever reads is told, and what is to be sent from now on fails.
+                let _ = rustix::net::shutdown(&self.socket, Shutdown::Both);
+            }
+            let mut sends = self.sends();
+            if sends.left.is_empty() {
+                sends.written = false;
+                return;
+            }
+        }
     }
 
     /// The next message, for which it waits without end, or for `time`.
@@ -90,6 +153,15 @@ impl Line {
 
 /// What is wrong with a message that does not open.
 const DAMAGED: &str = "what came is no message of the other end's: somebody on the way has changed it";
+
+impl Sends {
+    /// The next message, with its head.
+    fn seal(&mut self, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let head = ((bytes.len() + TAG) as u32).to_le_bytes();
+        let sealed = self.sealer.seal(&head, bytes).map_err(|_| io::Error::other("the message is too long"))?;
+        Ok([&head[..], &sealed].concat())
+    }
+}
 
 impl AsFd for Line {
     fn as_fd(&self) -> BorrowedFd<'_> {
@@ -126,6 +198,25 @@ mod tests {
         assert!(there.receive(None).is_err());
         here.send(b"two").expect("sent");
         assert!(there.receive(None).is_err(), "nothing is believed from then on");
+    }
+
+    #[test]
+    fn an_end_that_does_not_read_is_not_waited_for() {
+        let (here, there) = pair();
+        let here = Arc::new(here);
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            // More than sockets hold.
+            (0..64u8).for_each(|number| here.send_soon(&vec![number; 1 << 20]).expect("sent"));
+            let _ = tell.send(here);
+        });
+        let here = told.recv_timeout(Duration::from_secs(60)).expect("nobody is waited for");
+        (0..64u8).for_each(|number| assert_eq!(there.receive(None).expect("a message"), vec![number; 1 << 20]));
+        // It has room again.
+        here.send_soon(b"last").expect("sent");
+        assert_eq!(there.receive(None).expect("a message"), b"last");
+        drop(there);
+        while here.send_soon(&[0; 1 << 16]).is_ok() {}
     }
 
     #[test]

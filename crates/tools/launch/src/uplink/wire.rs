@@ -3,6 +3,7 @@
 //! A message is its parts (`tern_pmi::parcel`); the first one is its kind.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tern_pmi::parcel::{Reader, Writer};
@@ -144,8 +145,9 @@ impl Down {
         })
     }
 
-    pub fn send(&self, line: &Line) -> io::Result<()> {
-        line.send(&self.encode())
+    /// Sends it without waiting for the agent: one that is stopped holds up no other.
+    pub fn send(&self, line: &Arc<Line>) -> io::Result<()> {
+        line.send_soon(&self.encode())
     }
 
     /// Waits for the next one.

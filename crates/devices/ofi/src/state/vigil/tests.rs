@@ -119,7 +119,7 @@ fn a_farewell_is_read_before_silence_counts() {
 fn who_has_waited_for_what_has_left_does_not_do_so_again() {
     let Some(mut all) = three() else { return };
     let first = all.remove(0);
-    first.settle(true);
+    first.settle(true, &|| ());
     // As if something never left: for that it waits an hour.
     first.shared.call().under_way += 1;
     drop(first);
@@ -144,7 +144,7 @@ fn who_ends_at_once_loses_nobody() {
     let Some(all) = three() else { return };
     let ends = all.into_iter().map(|device| {
         std::thread::spawn(move || {
-            device.settle(true);
+            device.settle(true, &|| ());
             assert!(device.shared.call().take_losses().is_empty());
         })
     });

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tern_pmi::{Nodes, Order, Orders, addresses};
@@ -183,4 +183,24 @@ fn an_agent_that_comes_late_learns_who_was_lost() {
     assert_eq!(two.heard(1), [lost()]);
     two.server.take(Event::Begun(1, two.lines[1].0.clone()));
     assert_eq!(two.heard(1), [lost()]);
+}
+
+/// One agent is stopped, and reads nothing; the server goes on for the other one, and what the first was told waits for it.
+#[test]
+fn an_agent_that_does_not_read_holds_nobody_up() {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut two = Two::new(true);
+        // More than sockets hold.
+        (0..64).for_each(|_| two.server.tell_all(&Down::Spawn(vec![7; 1 << 20])));
+        two.tells(0, Up::Lost { world: 0, rank: 0, code: 137, text: "rank 0 was killed".into() });
+        let _ = tell.send(two.lines);
+    });
+    let lines = told.recv_timeout(Duration::from_secs(60)).expect("nobody is waited for");
+    for (_, agent) in &lines {
+        let next = || Down::receive(agent).expect("it is told all");
+        let all: Vec<Down> =
+            std::iter::repeat_with(next).take_while(|told| *told != Down::Lost(JOB, vec![0])).collect();
+        assert_eq!(all.iter().filter(|told| matches!(told, Down::Spawn(_))).count(), 64);
+    }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
+use indicatif::{ProgressBar, ProgressStyle};
 use tern_policy::costs::{Costs, Mover, Placement, Promotion, Warmth};
 use tern_policy::transfer::SingleCopy;
 use tern_settings::Mechanism;
@@ -151,8 +152,10 @@ fn measure(
 ) -> Result<Costs, String> {
     // Time enough for all that there is to measure.
     let budget = Duration::from_secs(3);
-    let found =
-        store::measure(machine, cores, budget, rounds).map_err(|why| format!("nothing can be measured here: {why}"))?;
+    let bar = bar(rounds);
+    let found = store::measure(machine, cores, budget, rounds, || bar.inc(1))
+        .map_err(|why| format!("nothing can be measured here: {why}"))?;
+    bar.finish_and_clear();
     let _ = writeln!(text, "meanwhile {}", found.signs);
     for gap in &found.gaps {
         let _ = writeln!(text, "{gap}; that stays as by default");
@@ -170,6 +173,15 @@ fn measure(
     };
     let _ = writeln!(text, "written to {}: {}", file.display(), found.costs.origin);
     Ok(found.costs)
+}
+
+/// The rounds that are over, and the time that the others will take; nothing where no person sees it. It has no thread of its own, since
+/// measuring forks.
+fn bar(rounds: u32) -> ProgressBar {
+    let style = ProgressStyle::with_template("tern-tune: {bar:30} round {pos} of {len}, about {eta} left");
+    let bar = ProgressBar::new(rounds.into()).with_style(style.expect("the template is right"));
+    bar.tick();
+    bar
 }
 
 /// Microseconds and GB/s by size and mover.
