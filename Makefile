@@ -71,6 +71,7 @@ check-deep: local
 	tests/ft-test.sh $(LOCAL) 500
 	tests/chaos-test.sh $(LOCAL) 40
 	TERN_TEST_KILLS=100000 $(CARGO) test -q -p tern-adi --test pair kills
+	TERN_TEST_KILLS=10000 $(CARGO) test -q -p tern-mpi --test worlds
 	TERN_TEST_KMOD=deep tests/kmod-test.sh $(LOCAL)
 	tests/kmod-checked.sh
 	TERN_LAUNCHERS_DEEP=1 tests/launchers-test.sh $(LOCAL) mpich impi prterun pmi2 pmi2-3 pmix pmix-3

@@ -249,7 +249,7 @@ impl Adi {
 
     /// Sends and returns when the buffer may be reused; makes progress meanwhile.
     ///
-    /// Errors: the receiver, if it has been lost, or [`REVOKED`] where the context was [ended](Adi::end_context) meanwhile.
+    /// Errors: the receiver, if it has been lost, or [`REVOKED`] where the context has been [ended](Adi::end_context).
     #[inline]
     pub fn send(&self, to: Proc, tuple: Tuple, data: Data, mode: SendMode) -> Result<(), Proc> {
         let sent = self.state.borrow_mut().send(to, tuple, data, mode, true);

@@ -6,7 +6,7 @@
 //! members that have a hole too, or have lost it: for both ways, and each call, the tree is the same.
 
 use crate::group::{Group, Member};
-use crate::operation::{Failure, run};
+use crate::operation::{Failure, run_for_data};
 use crate::schedule::{Builder, Schedule};
 use std::rc::Rc;
 use tern_adi::{Adi, Data, Proc};
@@ -72,15 +72,16 @@ impl Table {
 pub fn together<const N: usize>(adi: &Adi, peers: &Rc<impl Member>, mine: [u64; N]) -> Result<Vec<[u64; N]>, Proc> {
     let mut table = Table::new(peers.group(), &mine);
     let schedule = table.schedule(peers.group());
-    let done = run(adi, peers, schedule);
+    let done = run_for_data(adi, peers, schedule);
     outcome(&table, peers.group(), done.err())
 }
 
+/// A receive may fail when all of its data has come. Its process has sent nothing on then, and so has no outcome, though it has no hole.
 fn outcome<const N: usize>(table: &Table, peers: &Group, failure: Option<Failure>) -> Result<Vec<[u64; N]>, Proc> {
     match (table.hole(), failure) {
-        (None, _) => Ok(table.words.chunks(N + 1).map(|part| std::array::from_fn(|at| part[at])).collect()),
-        (Some(_), Some(Failure::Lost(process))) => Err(process),
-        (Some(rank), _) => Err(peers.procs[rank]),
+        (None, None) => Ok(table.words.chunks(N + 1).map(|part| std::array::from_fn(|at| part[at])).collect()),
+        (_, Some(Failure::Lost(process))) => Err(process),
+        (hole, _) => Err(peers.procs[hole.unwrap_or(peers.rank as usize)]),
     }
 }
 

@@ -53,8 +53,10 @@ struct Pending<R> {
 
 /// What a transfer is, and so what is done when it is complete.
 enum Step {
-    /// The data of an action.
+    /// The data of an action, which comes.
     Data,
+    /// The data of an action, which goes.
+    Sent,
     /// The data of the action of this number, or a region in place of it.
     Short(usize),
     /// Bytes of no further use.
@@ -89,7 +91,10 @@ pub struct Operation<R = tern_adi::Request> {
     done: Cell<bool>,
     /// A user function that this operation called is running.
     busy: Cell<bool>,
+    /// Why data is missing here, if that is so.
     failure: Cell<Option<Failure>>,
+    /// A member that has not got what this one has sent, and is lost. What is here is right all the same.
+    unsent: Cell<Option<Proc>>,
 }
 
 impl<R: Copy> Operation<R> {
@@ -109,6 +114,7 @@ impl<R: Copy> Operation<R> {
             done: Cell::new(true),
             busy: Cell::new(false),
             failure: Cell::new(None),
+            unsent: Cell::new(None),
         }
     }
 
@@ -146,6 +152,7 @@ impl<R: Copy> Operation<R> {
         self.tag.set(self.fixed.unwrap_or_else(|| self.numbered()));
         self.next.set(0);
         self.failure.set(None);
+        self.unsent.set(None);
         self.done.set(false);
     }
 
@@ -166,6 +173,11 @@ impl<R: Copy> Operation<R> {
 
     /// What went wrong in the last run, to be asked when it is done.
     pub fn failure(&self) -> Option<Failure> {
+        self.failure.get().or_else(|| self.unsent.get().map(Failure::Lost))
+    }
+
+    /// Why data is missing here, if that is so: what others should have had from this process they have not, whatever is in its memory.
+    pub(crate) fn lack(&self) -> Option<Failure> {
         self.failure.get()
     }
 
@@ -240,7 +252,9 @@ impl<R: Copy> Operation<R> {
             if let Some((room, sent)) = self.disagreement(&step, &status) {
                 self.failure.set(Some(Failure::Truncated(Truncated { source: status.source, room, sent })));
             }
-            if let Some(failure) = status.aborted().map(Failure::Lost).or_else(|| self.missed(&status)) {
+            if let (Step::Sent, Some(lost)) = (&step, status.aborted().filter(|lost| *lost != REVOKED)) {
+                self.unsent.set(Some(lost));
+            } else if let Some(failure) = status.aborted().map(Failure::Lost).or_else(|| self.missed(&status)) {
                 // The others still get messages, so that nobody waits, but empty ones that say so.
                 self.failure.set(Some(failure));
                 // Who has refused the call says so once.
@@ -284,7 +298,7 @@ impl<R: Copy> Operation<R> {
         let (to, tag) = self.address(peer);
         let tuple = Tuple { context: self.peers.context, source: self.peers.rank as i32, tag };
         if let Some(request) = transport.isend(to, tuple, data.clone()) {
-            self.pending.borrow_mut().push(Pending { request, peer, step: Step::Data });
+            self.pending.borrow_mut().push(Pending { request, peer, step: Step::Sent });
         }
     }
 
@@ -358,19 +372,24 @@ impl Operation {
 
 /// Runs a blocking collective. Returns what went wrong.
 pub fn run(adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule) -> Result<(), Failure> {
-    run_numbered(adi, peers, schedule, 0, None)
+    run_numbered(adi, peers, schedule, 0, None)?.failure().map_or(Ok(()), Err)
+}
+
+/// As [`run`], where nobody asks whether others have got what this process has sent.
+pub(crate) fn run_for_data(adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule) -> Result<(), Failure> {
+    run_numbered(adi, peers, schedule, 0, None)?.lack().map_or(Ok(()), Err)
 }
 
 /// The same of a collective that all members have noted in that turn of these lines, where those that refuse it say so.
 pub fn run_beside(
     adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule, call: Call, noted: Option<(&Lines, u64)>,
 ) -> Result<(), Failure> {
-    run_numbered(adi, peers, schedule, call as u8, noted)
+    run_numbered(adi, peers, schedule, call as u8, noted)?.failure().map_or(Ok(()), Err)
 }
 
 fn run_numbered(
     adi: &Adi, peers: &Rc<impl Member>, schedule: Schedule, call: u8, noted: Option<(&Lines, u64)>,
-) -> Result<(), Failure> {
+) -> Result<Operation, Failure> {
     schedule.has_memory().map_err(Failure::Lack)?;
     let mut operation: Operation = Operation::new(peers, schedule);
     operation.call = call;
@@ -389,5 +408,5 @@ fn run_numbered(
         }
         operation.advance(adi)
     });
-    operation.failure().map_or(Ok(()), Err)
+    Ok(operation)
 }

@@ -128,7 +128,7 @@ impl Window {
         let parts = Parts { shared, remotes, belongings, card, fences: outcome.fences };
         let window = parts.window(adi, peers.clone(), &terms);
         if places.lacks() {
-            window.end();
+            window.end(true);
             let what = format!("memory for a window of {} processes could not be allocated", terms.bytes.len());
             return Err(Error::new(Class::NoMemory, what));
         }
@@ -146,13 +146,19 @@ impl Window {
     pub fn free(&self) {
         // Those that are done with all others may still have to serve these.
         let _ = self.flush_all();
-        // Without those that are lost.
         let _ = barrier(self.adi, &self.peers);
-        self.end();
+        self.end(true);
     }
 
-    /// Gives everything back, when nobody uses it any more.
-    fn end(&self) {
+    /// As [`Window::free`], where not all members can come: some are lost, or have failed to make it. The caller knows that all others that live have
+    /// come, and access nothing any more.
+    pub fn free_without_others(&self) {
+        self.flush_living();
+        self.end(false);
+    }
+
+    /// Gives everything back, when nobody uses it any more. `meets`: all members come.
+    fn end(&self, meets: bool) {
         self.over.set(true);
         self.adi.wait_until(&mut || self.messages.is_sent());
         let direct = self.direct();
@@ -167,8 +173,10 @@ impl Window {
         }
         self.card.iter().for_each(Card::end);
         self.belongings.give_back(direct);
-        // All have unmapped it before its owner gives it to somebody else.
-        let _ = barrier(self.adi, &self.peers);
+        if meets {
+            // All have unmapped it before its owner gives it to somebody else.
+            let _ = barrier(self.adi, &self.peers);
+        }
         if let Some(at) = self.belongings.allocated {
             // SAFETY: nobody uses it any more.
             unsafe { direct.free(at) };

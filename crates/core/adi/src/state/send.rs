@@ -7,7 +7,7 @@ use crate::parts::call::Exchanges;
 use crate::parts::stream::{Outgoing, PIECE};
 use crate::parts::unexpected::{Arrival, Body};
 use crate::transfer::Stage;
-use crate::{Data, Proc, SendMode, Sent, Tuple};
+use crate::{Data, Proc, REVOKED, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
 use tern_policy::{self as policy, Address, LOOK_EVERY, LOOK_EVERY_SHORT, Packets, SendPlan, Unmatched};
@@ -60,6 +60,9 @@ impl State {
     #[inline]
     fn start_send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         self.learned.order.send();
+        if self.loss.has_ended(tuple.context) {
+            return self.fail_send(to, tuple, data, REVOKED);
+        }
         if to == self.mcm.me() {
             return self.send_to_self(tuple, data, mode);
         }
@@ -67,9 +70,7 @@ impl State {
             self.look_aside(to);
         }
         if self.loss.has(to) {
-            let request = self.requests.start_send(to, tuple, data);
-            self.fail(request, to);
-            return Sent::Pending(crate::Request(request));
+            return self.fail_send(to, tuple, data, to);
         }
         let size = data.len();
         if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.stream.is_full(to) {
@@ -79,6 +80,14 @@ impl State {
             return self.send_packets(to, tuple, data, mode, Packets::Only);
         }
         self.send_by_plan(to, tuple, data, mode, waits)
+    }
+
+    /// A send to a lost process, or in a context that has ended ([`REVOKED`]), where nobody would answer it. It is over at once.
+    #[cold]
+    fn fail_send(&mut self, to: Proc, tuple: Tuple, data: Data, lost: Proc) -> Sent {
+        let request = self.requests.start_send(to, tuple, data);
+        self.fail(request, lost);
+        Sent::Pending(crate::Request(request))
     }
 
     /// Starts a send in the way that the policy finds best.

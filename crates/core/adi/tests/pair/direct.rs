@@ -1,12 +1,12 @@
 //! Published receives over the network in memory, as unkind as the contract allows: publishing is
 //! refused at times, a sender prefers the stream at times, and deliveries take their time.
 
-use crate::network::Port;
+use super::network::Port;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use tern_device::{
     Delivery, Ended, Event, Exposure, Found, Key, Memory, Outgoing, Pair, PairFacts, PeerState, PublishedReceive, Pull,
-    PullTo, PushTo, Recall, RecallReason, Run, SharedMemory, SingleCopy, Sink, SpeculativeAddress, TupleQueue, Use,
+    PullTo, PushTo, Recall, RecallReason, Run, SingleCopy, Sink, SpeculativeAddress, TupleQueue, Use,
 };
 use tern_settings::Mechanism;
 
@@ -27,6 +27,8 @@ thread_local! {
     static ASKED: Cell<u32> = const { Cell::new(0) };
     /// Segments of the regions that are open, by cookie.
     static REGIONS: RefCell<HashMap<u64, Vec<Run>>> = RefCell::default();
+    /// Memory is exposed to copies by the kernel, as windows need it.
+    pub static EXPOSES: Cell<bool> = const { Cell::new(false) };
     /// Messages that were copied out of regions.
     pub static COPIED: Cell<u32> = const { Cell::new(0) };
     /// Whether some memory is seen by all.
@@ -221,10 +223,10 @@ impl PairFacts for Port {
         }
     }
 
-    fn peer_is(&self, _peer: u32, state: PeerState<'_>) -> bool {
+    fn peer_is(&self, peer: u32, state: PeerState<'_>) -> bool {
         match state {
             PeerState::Waiting(_) | PeerState::Ready { .. } => WAITING.get(),
-            PeerState::Alive => true,
+            PeerState::Alive => !self.is_dead(peer),
         }
     }
 }
@@ -371,6 +373,7 @@ impl SingleCopy for Port {
     fn expose(&self, memory: &Memory, how: Exposure<'_>) -> Option<Memory> {
         match how {
             Exposure::Segments(_, segments) => self.open_region(memory, segments),
+            Exposure::ByKernel if EXPOSES.get() => Some(Memory { key: new_key(self.me()), ..*memory }),
             _ => None,
         }
     }
@@ -514,5 +517,3 @@ impl Port {
         Pull::Pending
     }
 }
-
-impl SharedMemory for Port {}

@@ -26,6 +26,9 @@ use world::{Action, Wanted, World};
 
 const CONTEXTS: u32 = 2;
 
+/// The engine needs none.
+impl tern_device::SharedMemory for network::Port {}
+
 /// Sizes around an eager limit, and some far from it.
 fn len(limit: usize) -> impl Strategy<Value = usize> {
     prop_oneof![

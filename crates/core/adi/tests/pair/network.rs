@@ -1,12 +1,17 @@
 //! A network in memory that is as unkind as the contract of devices allows: short queues, packets
 //! taken in part, peers polled in any order and not always. All of it follows from one seed.
 
-use crate::direct::{self, Board};
-use std::cell::RefCell;
+use super::direct::{self, Board};
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 use tern_device::{Abilities, Channel, Cut, Direct, Header, Lending, Payload, Place, Sink};
+
+thread_local! {
+    /// Comes at the end of each look, where processes take turns.
+    pub static TURN: Cell<fn()> = const { Cell::new(|| ()) };
+}
 
 /// How unkind.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +48,16 @@ enum Bytes {
     },
 }
 
+impl Bytes {
+    /// What was lent is copied.
+    fn own(&mut self) {
+        if let Bytes::Lent { at, len, .. } = *self {
+            // SAFETY: the sender keeps it until it is told.
+            *self = Bytes::Copied(unsafe { std::slice::from_raw_parts(at, len) }.to_vec());
+        }
+    }
+}
+
 /// A payload on its way to its place: the bytes that are missing, and what has come of it by now.
 struct Placing {
     place: Place,
@@ -65,6 +80,8 @@ struct Network {
     cut: Vec<[u32; 2]>,
     /// By process: peers that are lost, unknown to it.
     losses: Vec<Vec<u32>>,
+    /// By process: it has died.
+    dead: Vec<bool>,
 }
 
 /// Cuts connections, and does other harm.
@@ -107,12 +124,15 @@ impl Scissors {
             let sent = network.queues[me][peer].len() as u64;
             let arrives = network.random.below(sent + 1) as usize;
             network.queues[me][peer].truncate(arrives);
+            // It keeps nothing that it has lent.
+            network.queues[me][peer].iter_mut().for_each(|(_, bytes)| bytes.own());
             network.returned[peer].retain(|&(other, _)| other != who);
             network.placing[me][peer] = None;
             network.boards[peer][me].sender_died();
             network.boards[me][peer] = Board::default();
         }
         network.losses[who as usize].clear();
+        network.dead[who as usize] = true;
     }
 
     /// No look of any of these processes would find anything: what none of them has now will never come.
@@ -188,6 +208,7 @@ pub fn ports(processes: u32, manners: Manners) -> (Vec<Port>, Scissors) {
         returned: vec![Vec::new(); processes as usize],
         cut: Vec::new(),
         losses: vec![Vec::new(); processes as usize],
+        dead: vec![false; processes as usize],
         boards: (0..processes).map(|_| (0..processes).map(|_| Board::default()).collect()).collect(),
     }));
     let abilities = Abilities {
@@ -196,7 +217,7 @@ pub fn ports(processes: u32, manners: Manners) -> (Vec<Port>, Scissors) {
         // In some worlds what is asked for is lent.
         piece: (manners.seed >> 16).is_multiple_of(2).then_some(manners.packet),
         eager: manners.packet,
-        direct_from: crate::direct::THRESHOLD,
+        direct_from: direct::THRESHOLD,
         inline: 0,
         latency_ns: 1.0,
         bandwidth: 1.0,
@@ -220,6 +241,11 @@ impl Port {
     /// True when nothing goes to that process any more.
     pub fn is_cut_from(&self, peer: u32) -> bool {
         self.network.borrow().is_cut(self.me, peer)
+    }
+
+    /// True when that process has died.
+    pub fn is_dead(&self, peer: u32) -> bool {
+        self.network.borrow().dead[peer as usize]
     }
 
     /// True once in `times`, at random.
@@ -368,7 +394,9 @@ impl Channel for Port {
             let losses = self.network.borrow_mut().take_losses(self.me as usize);
             losses.into_iter().for_each(|peer| sink.lost(peer, "somebody has cut the cable"));
         }
-        packets + direct::look(self, sink)
+        packets += direct::look(self, sink);
+        TURN.get()();
+        packets
     }
 
     fn take_next(&self, peer: u32, _looks: u32, take: &mut dyn FnMut(&Header, &[u8]) -> bool) -> bool {

@@ -4,7 +4,7 @@ use crate::network::Manners;
 use crate::{buffer, world};
 use std::cell::Cell;
 use std::rc::Rc;
-use tern_adi::{ANY_SOURCE, Data, Pattern, REVOKED, SendMode, Tuple, UNKNOWN};
+use tern_adi::{ANY_SOURCE, Data, Pattern, REVOKED, SendMode, Sent, Tuple, UNKNOWN};
 
 const WILD: Pattern = Pattern { context: 4, source: ANY_SOURCE, tag: 7 };
 
@@ -57,6 +57,23 @@ fn the_receives_of_a_context_end() {
     engines[1].isend(0, Tuple { context: 6, source: 1, tag: 7 }, out.data(), SendMode::Standard);
     (0..1000).for_each(|at| _ = engines[at % 2].progress());
     assert_eq!(engines[0].take(other).bytes, 4);
+}
+
+#[test]
+fn a_send_in_a_context_that_has_ended_waits_for_nobody() {
+    let (engines, _scissors) = world::connected(2, Manners { seed: 1, packet: 64, queue: 100 }, Some(64));
+    engines[0].end_context(4);
+    let mut out = buffer::Buffer::holding(b"late", false);
+    for to in [0, 1] {
+        let tuple = Tuple { context: 4, source: 0, tag: 7 };
+        let Sent::Pending(send) = engines[0].isend(to, tuple, out.data(), SendMode::Synchronous) else {
+            panic!("it has not been received");
+        };
+        assert!(engines[0].is_done(send), "to {to}");
+        assert_eq!(engines[0].take(send).aborted(), Some(REVOKED));
+    }
+    (0..1000).for_each(|at| _ = engines[at % 2].progress());
+    assert_eq!([0, 1].map(|at: usize| engines[at].unexpected().0), [0, 0]);
 }
 
 #[test]

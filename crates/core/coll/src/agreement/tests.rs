@@ -22,6 +22,12 @@ struct Net {
     queues: RefCell<HashMap<Envelope, VecDeque<Message>>>,
     cut: Option<(Proc, Proc)>,
     left: Cell<usize>,
+    /// Who sends to the other one of the pair waits for the receipt, and learns of the cut, whether the message has come before or not.
+    sends_wait: bool,
+    /// What comes although its receiver learns of the cut instead, where that is so.
+    ghosts: RefCell<HashMap<Envelope, Vec<u8>>>,
+    /// Such sends.
+    sends: RefCell<Vec<Envelope>>,
     receives: RefCell<Vec<Posted>>,
 }
 
@@ -30,6 +36,9 @@ impl Net {
         self.cut == Some((a.min(b), a.max(b)))
     }
 }
+
+/// Numbers of sends begin here, those of receives with 0.
+const SENDS: usize = 1 << 32;
 
 struct At<'a>(&'a Net, Proc);
 
@@ -40,6 +49,8 @@ impl At<'_> {
             let left = net.left.get();
             net.left.set(left.saturating_sub(1));
             if left == 0 {
+                let came = message.ok().filter(|_| net.sends_wait);
+                came.map(|bytes| net.ghosts.borrow_mut().insert((me, to, tuple.tag), bytes));
                 return;
             }
         }
@@ -54,7 +65,11 @@ impl Transport for At<'_> {
         let Data::Bytes(start, len) = data else { panic!("words are dense") };
         // SAFETY: a part of the table.
         self.put(to, tuple, Ok(unsafe { std::slice::from_raw_parts(start, len) }.to_vec()));
-        None
+        let mut sends = self.0.sends.borrow_mut();
+        (self.0.sends_wait && self.0.is_cut(self.1, to)).then(|| {
+            sends.push((self.1, to, tuple.tag));
+            SENDS + sends.len() - 1
+        })
     }
 
     fn send_missing(&self, to: Proc, tuple: Tuple, word: u32) {
@@ -68,6 +83,10 @@ impl Transport for At<'_> {
     }
 
     fn is_done(&self, request: usize) -> bool {
+        if let Some(send) = request.checked_sub(SENDS) {
+            let is_taken = |way| self.0.queues.borrow().get(way).is_none_or(VecDeque::is_empty);
+            return self.0.left.get() == 0 || is_taken(&self.0.sends.borrow()[send]);
+        }
         let receives = self.0.receives.borrow();
         let (way, _) = receives[request].as_ref().expect("not taken yet");
         let come = self.0.queues.borrow().get(way).is_some_and(|queue| !queue.is_empty());
@@ -75,6 +94,10 @@ impl Transport for At<'_> {
     }
 
     fn take(&self, request: usize) -> Status {
+        if let Some(send) = request.checked_sub(SENDS) {
+            let (_, to, tag) = self.0.sends.borrow()[send];
+            return if self.0.left.get() == 0 { Status::without(to, 0, tag) } else { Status::default() };
+        }
         let (way, data) = self.0.receives.borrow_mut()[request].take().expect("not taken yet");
         let message = self.0.queues.borrow_mut().get_mut(&way).and_then(VecDeque::pop_front);
         let mut status = Status { source: way.0 as i32, tag: way.2, bytes: 0, lost: 0, cancelled: false, mark: 0 };
@@ -86,7 +109,13 @@ impl Transport for At<'_> {
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, len) };
                 status.bytes = len as u64;
             }
-            _ => (status.lost, status.mark) = (u64::MAX, way.0),
+            (_, data) => {
+                (status.lost, status.mark) = (u64::MAX, way.0);
+                if let (Some(bytes), Data::Bytes(start, _)) = (self.0.ghosts.borrow_mut().remove(&way), data) {
+                    // SAFETY: a part of the table.
+                    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start, bytes.len()) };
+                }
+            }
         }
         status
     }
@@ -106,7 +135,7 @@ fn exchange(net: &Net, members: &[Rc<Peers>], take_part: &[bool], round: u32) ->
         }
     }
     let end = |(rank, operation): (usize, &Operation<usize>)| {
-        (take_part[rank] && operation.is_done()).then(|| outcome(&tables[rank], &members[rank], operation.failure()))
+        (take_part[rank] && operation.is_done()).then(|| outcome(&tables[rank], &members[rank], operation.lack()))
     };
     operations.iter().enumerate().map(end).collect()
 }
@@ -115,8 +144,9 @@ fn exchange(net: &Net, members: &[Rc<Peers>], take_part: &[bool], round: u32) ->
 fn nobody_waits_and_nobody_gets_half() {
     for size in 1..=9u32 {
         let pairs = (0..size).flat_map(|a| (a + 1..size).map(move |b| Some((a, b)))).chain([None]);
-        for (cut, left) in pairs.flat_map(|cut| (0..6).map(move |left| (cut, left))) {
-            let net = Net { cut, left: Cell::new(left), ..Net::default() };
+        let cuts = pairs.flat_map(|cut| (0..6).map(move |left| (cut, left)));
+        for ((cut, left), sends_wait) in cuts.flat_map(|cut| [(cut, false), (cut, true)]) {
+            let net = Net { cut, left: Cell::new(left), sends_wait, ..Net::default() };
             let procs: Rc<[Proc]> = (0..size).collect();
             let members: Vec<Rc<Peers>> =
                 (0..size).map(|rank| Rc::new(Peers::new(3, rank, procs.clone(), None, 0))).collect();
@@ -124,7 +154,9 @@ fn nobody_waits_and_nobody_gets_half() {
             for round in 0..4 {
                 let outcomes = exchange(&net, &members, &take_part, round);
                 for rank in 0..size as usize {
-                    let case = format!("rank {rank} of {size}, {cut:?} cut after {left} messages, round {round}");
+                    let case = format!(
+                        "rank {rank} of {size}, {cut:?} cut after {left} messages, sends wait: {sends_wait}, round {round}"
+                    );
                     match (&outcomes[rank], take_part[rank]) {
                         (None, false) => {}
                         (None, true) => panic!("{case}: waits for ever"),

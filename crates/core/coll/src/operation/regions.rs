@@ -90,20 +90,20 @@ impl<R: Copy> Operation<R> {
                 sent(status).filter(|&sent| sent != TOLD as u64).map(|sent| (data.len() as u64, sent))
             }
             Step::Answer(..) => status.truncated().map(|sent| (1, sent)),
-            Step::Kept(_) | Step::Rest => None,
+            Step::Sent | Step::Kept(_) | Step::Rest => None,
         }
     }
 
     /// Goes on after a transfer of that step.
     pub(super) fn go_on<T: Transport<Request = R>>(&self, transport: &T, peer: Peer, step: Step, status: &Status) {
         let is_told = sent(status) == Some(TOLD as u64);
-        if matches!(step, Step::Data | Step::Kept(_)) || matches!(step, Step::Short(_)) && !is_told {
+        if matches!(step, Step::Data | Step::Sent | Step::Kept(_)) || matches!(step, Step::Short(_)) && !is_told {
             return;
         }
         self.steps.set(self.steps.get().wrapping_add(1));
         let is_lost = status.aborted().is_some();
         match step {
-            Step::Data | Step::Kept(_) => {}
+            Step::Data | Step::Sent | Step::Kept(_) => {}
             Step::Rest if is_lost => {}
             Step::Rest => self.take_rest(transport, peer),
             Step::Short(action) => self.ask_for_message(transport, action, peer),

@@ -10,7 +10,8 @@ use crate::comm::arrive::{self, Arrived, arrive};
 use crate::constants::*;
 use crate::context::ContextId;
 use crate::error::{Error, Result};
-use crate::fault::agreement;
+use crate::fault::agreement::Call;
+use crate::fault::consensus::Join;
 use crate::lost::is_survived;
 use crate::objects::{Attributes, Comm, Info};
 use crate::runtime::adi;
@@ -82,9 +83,9 @@ fn make(
     let brought = brought.and_then(|exposure| check_disp_unit(disp_unit).map(|_| exposure));
     let id = meet(comm.clone(), brought.as_ref().err().cloned())?;
     let fatal = || errhandler::predefined(MPI_ERRORS_ARE_FATAL);
-    let own = Comm::new(id, comm.local.clone(), None, fatal());
+    let own = Rc::new(Comm::new(id, comm.local.clone(), None, fatal()));
     let window = Window::new(adi(), own.peers.clone(), brought?, disp_unit).map_err(|error| {
-        comm::on_free(&own);
+        give_up(own.clone());
         target::without_window(&error)
     })?;
     let (rank, size) = (own.rank as u32, own.size() as u32);
@@ -92,7 +93,7 @@ fn make(
     let new = |handle| {
         Rc::new(Win {
             handle: Cell::new(handle),
-            comm: Rc::new(own),
+            comm: own.clone(),
             own: Own {
                 base: window.base() as usize,
                 size: window.bytes(rank) as i64,
@@ -117,6 +118,29 @@ fn make(
     };
     win.set(wins().borrow_mut().insert_with(new));
     lookup(win.get())
+}
+
+/// There is no window here. Other members may have it, and wait for all that live when they free it.
+fn give_up(own: Rc<Comm>) {
+    if !is_survived() {
+        return comm::on_free(&own);
+    }
+    let ended = end_together(&own, false);
+    task::start(async move {
+        ended.await?;
+        comm::on_free(&own);
+        Ok(())
+    });
+}
+
+/// Is over when all members of a window that live have come to its end, or have failed to make it: nobody accesses anything any more. True when
+/// all members live and have it.
+fn end_together(own: &Rc<Comm>, has_window: bool) -> impl Future<Output = Result<bool>> + use<> {
+    let mut call = Call::new(own);
+    async move {
+        let decision = call.agree(vec![u8::from(has_window)], Join::And).await;
+        Ok(decision.failed.is_empty() && decision.value == [1])
+    }
 }
 
 /// MPI_Win_create
@@ -200,12 +224,15 @@ pub fn win_free(win: Out<usize>) -> Result<()> {
     checked::compare(&found)?;
     checked::synchronised(&found, None)?;
     attribute::delete_all(&found.attributes, win.get())?;
+    let mut all_come = true;
     if is_survived() {
-        // The barriers of the end do not hold where a member is lost: all that live have come to it, and nobody accesses anything any more.
         found.window.flush_living();
-        task::run(agreement::meet(&found.comm))?;
+        all_come = task::run(end_together(&found.comm, true))?;
     }
-    found.window.free();
+    match all_come {
+        true => found.window.free(),
+        false => found.window.free_without_others(),
+    }
     comm::on_free(&found.comm);
     object::remove(win.get());
     win.set(MPI_WIN_NULL);
