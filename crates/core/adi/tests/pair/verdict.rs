@@ -58,7 +58,9 @@ pub fn judge_order(world: &World) -> Vec<bool> {
             // So do those whose requests were released, whatever has become of them.
             let told = message.done.is_some() && message.aborted.is_none();
             let ended = world.knows_revoked(message.from, message.tuple.context) && (unknown || !told);
-            let taken_back = message.cancelled || ended || (unknown && message.cancel_asked.is_some());
+            // What a dead sender had not given away whole can be had by nobody, and holds up nothing behind it.
+            let cut_off = message.done.is_none() && world.is_dead(message.from);
+            let taken_back = message.cancelled || ended || cut_off || (unknown && message.cancel_asked.is_some());
             let matches = message.from == sent.from && message.to == sent.to && receive.pattern.matches(&message.tuple);
             matches && !owned[*other] && !taken_back
         };
