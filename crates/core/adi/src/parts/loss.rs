@@ -16,6 +16,8 @@ pub struct Loss {
     untold: Vec<(Proc, Concerned)>,
     /// Which processes take part in a context, if anybody knows.
     members: Option<Members>,
+    /// A process is lost or was, or a context has ended: one word for the path of short messages.
+    any: bool,
     /// The job goes on without them: a receive with a wildcard goes on, and nobody fails for messages that have left.
     pub survives: bool,
 }
@@ -33,8 +35,19 @@ impl Loss {
         self.lost.is_empty() && !self.has_ended(context)
     }
 
+    /// Who is lost for a send to `peer` in `context`: that one, or [`REVOKED`] where nothing is received in the context any more.
+    #[inline]
+    pub fn of_send(&self, peer: Proc, context: u32) -> Option<Proc> {
+        if !self.any {
+            return None;
+        }
+        let ended = self.has_ended(context).then_some(REVOKED);
+        ended.or_else(|| self.has(peer).then_some(peer))
+    }
+
     /// Nothing is received in `context` any more.
     pub fn end(&mut self, context: u32) {
+        self.any = true;
         let word = context as usize / 64;
         if self.ended.len() <= word {
             self.ended.resize(word + 1, 0);
@@ -56,6 +69,7 @@ impl Loss {
 
     /// `peer` is lost. False when that was known.
     pub fn note(&mut self, peer: Proc, why: &str) -> bool {
+        self.any = true;
         let is_new = self.lost.insert(peer, why.to_string()).is_none();
         if is_new {
             self.order.push(peer);

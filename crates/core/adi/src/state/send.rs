@@ -60,17 +60,17 @@ impl State {
     #[inline]
     fn start_send(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         self.learned.order.send();
-        if self.loss.has_ended(tuple.context) {
-            return self.fail_send(to, tuple, data, REVOKED);
-        }
         if to == self.mcm.me() {
-            return self.send_to_self(tuple, data, mode);
+            return match self.loss.has_ended(tuple.context) {
+                true => self.fail_send(to, tuple, data, REVOKED),
+                false => self.send_to_self(tuple, data, mode),
+            };
         }
         if self.queues.is_turn(to, LOOK_EVERY) {
             self.look_aside(to);
         }
-        if self.loss.has(to) {
-            return self.fail_send(to, tuple, data, to);
+        if let Some(lost) = self.loss.of_send(to, tuple.context) {
+            return self.fail_send(to, tuple, data, lost);
         }
         let size = data.len();
         if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.stream.is_full(to) {
