@@ -31,7 +31,10 @@ impl Notices {
     /// The next bytes have come, in which there is no [flaw](Notices::flaw). True when the notice is whole.
     pub fn take_in(&mut self, from: Proc, size: u64, payload: &[u8]) -> bool {
         if payload.len() as u64 == size {
-            // There is no beginning of another one (see `flaw`).
+            // What came of it before was a packet without a byte (see `flaw`).
+            if !self.coming.is_empty() {
+                self.coming.remove(&from);
+            }
             self.whole.push_back((from, payload.into()));
             return true;
         }
@@ -69,6 +72,16 @@ mod tests {
         assert_eq!(notices.take(), Some((3, Box::from(*b"f"))));
         notices.forget(4);
         assert!(notices.take_in(4, 1, b"z"));
+    }
+
+    #[test]
+    fn a_packet_without_a_byte_begins_nothing_that_stays() {
+        let mut notices = Notices::default();
+        assert!(!notices.take_in(3, 5, b"") && notices.take_in(3, 5, b"abcde"));
+        assert!(notices.flaw(3, 2, 2).is_none(), "the next notice begins");
+        assert!(notices.take_in(3, 2, b"fg"));
+        assert_eq!(notices.take(), Some((3, Box::from(*b"abcde"))));
+        assert_eq!(notices.take(), Some((3, Box::from(*b"fg"))));
     }
 
     #[test]

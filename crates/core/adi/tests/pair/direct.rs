@@ -373,7 +373,7 @@ impl SingleCopy for Port {
     fn expose(&self, memory: &Memory, how: Exposure<'_>) -> Option<Memory> {
         match how {
             Exposure::Segments(_, segments) => self.open_region(memory, segments),
-            Exposure::ByKernel if EXPOSES.get() => Some(Memory { key: new_key(self.me()), ..*memory }),
+            Exposure::ByKernel(_) if EXPOSES.get() => Some(Memory { key: new_key(self.me()), ..*memory }),
             _ => None,
         }
     }

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::rc::Rc;
 use tern_adi::{Adi, Background, Proc, REVOKED};
 use tern_coll::{Collectives, Failure, Peers};
-use tern_mpi::fault::consensus::{Agreement, Decision, Join, Message, Ranks};
+use tern_mpi::fault::consensus::{Agreement, Decision, Join, Message};
 use tern_mpi::fault::notice::{Key, Name, Notice};
+use tern_mpi::fault::ranks::Ranks;
+use tern_mpi::fault::tree::Tree;
 
 /// Why something has failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +217,7 @@ impl Process {
         for distance in distances.take_while(|distance| *distance < living.len()) {
             let to = living[(own + distance) % living.len()];
             if comm.told.borrow_mut().insert(to) {
-                self.adi.send_notice(to, Notice::Revoked(comm.name).encode());
+                self.tell(to, &Notice::Revoked(comm.name));
             }
         }
     }
@@ -229,9 +231,9 @@ impl Process {
         self.adi.wait_until(&mut || self.decision(key).is_some());
         let decision = self.decision(key).expect("it has been waited for");
         self.facts.note_decision(self.adi.me(), key, decision.clone());
-        for rank in &decision.failed {
-            assert!(self.facts.is_dead(comm.procs[*rank]), "{key:?} takes one for lost that lives");
-            self.adi.declare_lost(comm.procs[*rank], "another process has lost it");
+        for rank in decision.failed.iter() {
+            assert!(self.facts.is_dead(comm.procs[rank]), "{key:?} takes one for lost that lives");
+            self.adi.declare_lost(comm.procs[rank], "another process has lost it");
         }
         self.last.borrow_mut().insert(key.comm, key);
         self.parts.borrow_mut().retain(|other, _| other.comm != key.comm || *other >= key);
@@ -242,7 +244,10 @@ impl Process {
     pub fn begin_agreement(&self, comm: &Comm, value: Vec<u8>, join: Join) -> Key {
         comm.calls.set(comm.calls.get() + 1);
         let key = Key { comm: comm.name, number: comm.calls.get(), round: 0 };
-        let mut machine = Agreement::new(comm.rank(), comm.size(), join);
+        // Chains, binary trees and flat ones.
+        let width = [1, 2, 64][key.number as usize % 3];
+        let place = Tree { size: comm.size(), width }.place(comm.rank(), &Ranks::new());
+        let mut machine = Agreement::new(Rc::new(place), join);
         let rank_of = |proc: &Proc| comm.procs.iter().position(|other| other == proc);
         self.adi.lost().iter().filter_map(rank_of).for_each(|rank| _ = machine.died(rank));
         let out = machine.call(value, Ranks::new());
@@ -255,12 +260,18 @@ impl Process {
     }
 
     fn decision(&self, key: Key) -> Option<Decision> {
-        self.parts.borrow().get(&key)?.machine.decision().cloned()
+        self.parts.borrow().get(&key)?.machine.decision().map(|decision| Decision::clone(decision))
+    }
+
+    fn tell(&self, to: Proc, notice: &Notice) {
+        let mut bytes = Vec::new();
+        notice.encode(&mut bytes);
+        self.adi.send_notice(to, &bytes);
     }
 
     fn send(&self, key: Key, procs: &[Proc], out: Vec<(usize, Message)>) {
         for (rank, message) in out {
-            self.adi.send_notice(procs[rank], Notice::Agree(key, message).encode());
+            self.tell(procs[rank], &Notice::Agree(key, message));
         }
     }
 

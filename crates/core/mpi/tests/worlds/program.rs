@@ -54,6 +54,6 @@ fn shrink(process: &Process, comm: &Rc<Comm>) -> Rc<Comm> {
     let id = comm.name.id + IDS;
     let decision = process.agree(comm, id.to_le_bytes().to_vec(), Join::And);
     assert_eq!(decision.value, id.to_le_bytes());
-    let lives = |(rank, proc): (usize, &Proc)| (!decision.failed.contains(&rank)).then_some(*proc);
+    let lives = |(rank, proc): (usize, &Proc)| (!decision.failed.contains(rank)).then_some(*proc);
     process.comm(id, comm.procs.iter().enumerate().filter_map(lives).collect())
 }

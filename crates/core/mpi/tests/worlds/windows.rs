@@ -103,7 +103,7 @@ fn free(win: &Win<'_>) -> Done {
         return Ok(());
     }
     win.window.free_without_others();
-    Err(met.failed.first().map_or(Trouble::Revoked, |rank| win.process.lost(win.own.procs[*rank])))
+    Err(met.failed.iter().next().map_or(Trouble::Revoked, |rank| win.process.lost(win.own.procs[rank])))
 }
 
 fn access(win: &Win<'_>, random: &mut Random) -> Done {
