@@ -24,14 +24,15 @@ use tern_node::Ticks;
 use crate::place;
 use arena::{Arena, Found};
 pub use disturbance::{Disturbance, Signs};
-use pins::PINNED;
-use promotion::PROMOTED;
 use tern_policy::costs::{Costs, Curve, Mover, Pace, Placement, Warmth};
 
 /// Sizes that are measured. Larger ones cost as much per byte as the last.
 const SIZES: [usize; 8] = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 /// The largest of them.
 const LARGEST: usize = SIZES[SIZES.len() - 1];
+/// Sizes that are promoted, and those that are declared to the kernel module.
+const PROMOTED: [usize; 3] = [64 << 10, 256 << 10, 1 << 20];
+const PINNED: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 /// The movers that are measured, by number of the mover; eager messages move as piped ones do.
 const MOVERS: [Mover; 8] = {
     let [Mover::Eager, movers @ ..] = Mover::ALL else { panic!("eager is the first of them") };

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use rustix::mm::{MapFlags, ProtFlags};
 
 use super::disturbance::{Signs, median};
-use super::pins::PINNED;
-use super::promotion::PROMOTED;
 use super::{LARGEST, MOVERS, SIZES};
+use super::{PINNED, PROMOTED};
 
 /// Bytes of a part of a piped message.
 pub(super) const PART: usize = 8 << 10;

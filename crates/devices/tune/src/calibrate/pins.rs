@@ -7,10 +7,9 @@ use std::time::Instant;
 use tern_region::Run;
 use tern_region::module::{Module, READ, WRITE};
 
+use super::PINNED;
 use super::roles::{Process, clock_cost};
 
-/// Sizes that are declared.
-pub(super) const PINNED: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 /// How often each.
 const TIMES: usize = 8;
 const PAGE: usize = 4096;

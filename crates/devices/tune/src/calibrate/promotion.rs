@@ -7,10 +7,9 @@ use std::time::Instant;
 use tern_region::Heap;
 use tern_region::promote::{Costs, Policy, Promoter};
 
+use super::PROMOTED;
 use super::arena::Words;
 
-/// Sizes that are promoted.
-pub(super) const PROMOTED: [usize; 3] = [64 << 10, 256 << 10, 1 << 20];
 /// How often each.
 const TIMES: usize = 3;
 /// Look-ups at a time.

@@ -12,7 +12,6 @@ use std::path::Path;
 const OPEN: &[(&str, usize)] = &[
     ("mpi", 12),
     ("region", 10),
-    ("tune", 2),
 ];
 
 /// The names of a path, from the root of its crate.

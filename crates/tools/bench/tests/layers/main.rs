@@ -64,7 +64,8 @@ const FLOORS: &[Floor] = &[
 ];
 
 /// They use the layers; nothing uses them.
-const PROGRAMS: &[&str] = &["tern-launch", "tern-info", "tern-bench", "tern-man", "tern-model", "tern-msgq"];
+const PROGRAMS: &[&str] =
+    &["tern-launch", "tern-info", "tern-bench", "tern-man", "tern-model", "tern-msgq", "tern-tune-program"];
 
 /// Top to bottom.
 fn layers() -> impl Iterator<Item = &'static [&'static str]> {
