@@ -342,6 +342,9 @@ fn faces_export_every_function_and_find_the_core() {
             listing.lines().filter(|l| !l.contains(" UND ")).filter_map(|l| l.split_whitespace().last()).collect();
         let all = functions.lines().filter(|l| l.contains(" FUNC ") && !l.contains(" UND "));
         let mut missing: Vec<&str> = all.filter_map(|l| l.split_whitespace().last()).collect();
+        // Questions about graphics cards have no handles: a face has those of its library, and the core answers the others alike.
+        let is_answered = |name: &str| ["MPIX_Query_", "MPIX_GPU_query_"].iter().any(|part| name.starts_with(part));
+        missing.retain(|name| !is_answered(name));
         missing.retain(|name| ["MPI_", "MPIX_"].iter().any(|part| name.contains(part)) && !names.contains(name));
         assert!(missing.is_empty(), "{face}: {missing:?}");
         for old in ["Address", "Errhandler_create", "Errhandler_get", "Errhandler_set", "Type_extent", "Type_hindexed"]

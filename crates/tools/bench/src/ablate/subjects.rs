@@ -149,6 +149,7 @@ pub const SUBJECTS: &[Subject] = &[
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("lend", "acts where a network lends buffers: tern-bench rdma"),
     ("frequent", "acts where a network lends buffers: tern-bench rdma"),
+    ("declare", "acts where the kernel module is: tern-bench knem there"),
     ("rings", "acts between nodes: tern-bench rdma"),
     ("spread", "acts with more ranks than cores: tern-bench oversubscribed --line off=tern:TERN_POLICY=-spread"),
     ("strangers", "acts where other programs use the cores: oversubscribed, as above"),
