@@ -26,6 +26,9 @@ fn now() -> u64 {
     TIME.get()
 }
 
+/// Who has come to the end with a process, and its last sum.
+type End = (Rc<[Proc]>, u64);
+
 /// What is so in a world, and what has happened in it.
 pub struct Facts {
     pub seed: u64,
@@ -40,7 +43,7 @@ pub struct Facts {
     /// By process: what it is at.
     at: RefCell<BTreeMap<Proc, String>>,
     /// By process: who has come to the end with it, and the last sum.
-    ends: RefCell<BTreeMap<Proc, (Rc<[Proc]>, u64)>>,
+    ends: RefCell<BTreeMap<Proc, End>>,
 }
 
 impl Facts {
@@ -159,7 +162,7 @@ pub fn run(seed: u64) -> Told {
         );
         let living = facts.living();
         let chosen = living[random.below(living.len() as u64) as usize];
-        if deaths.iter().any(|at| *at == told.turns) && living.len() > 1 {
+        if deaths.contains(&told.turns) && living.len() > 1 {
             deaths.retain(|at| *at != told.turns);
             facts.dead.borrow_mut().insert(chosen);
             scissors.kill(chosen);
