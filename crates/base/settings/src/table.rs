@@ -405,7 +405,7 @@ settings! {
 
     /// Whether a thread of the library copies long messages inside a node, so that the program computes meanwhile: those of sends that the
     /// program does not wait for, and those that a late receive finds. `auto`: where the process has one thread and more cores than ranks may
-    /// run on them; private memory that is declared to the kernel module is copied by that instead, where it is quicker. `thread`: always, also where
+    /// run on them. Private memory that is declared to the kernel module is copied by that instead, where it is quicker. `thread`: always, also where
     /// it takes the core of a rank. `module`, `dma`: the kernel module copies private memory, which is declared to it at its first use.
     OFFLOAD: Offload = "TERN_OFFLOAD", "auto" => "moving";
 
@@ -449,8 +449,8 @@ settings! {
     MANAGER: Manager = "TERN_RMK", "auto" => "general", Launcher;
 
     /// Where what Tern has counted goes when MPI is finalised: `off` or empty nowhere, `on` or `1` to
-    /// the standard error of rank 0, `2` the same with a column for each rank in jobs of any size, else to the
-    /// file of that name, which rank 0 writes. All ranks must ask for it.
+    /// the standard error of rank 0, else to the file of that name, which rank 0 writes. `2` is as `1`, with a
+    /// column for each rank in jobs of any size. All ranks must ask for it.
     STATS: &'static str = "TERN_STATS", "off" => "general", Always;
 
     /// A rank that has waited inside MPI for this long while nothing moved says what it waits for. Then
