@@ -18,8 +18,7 @@ pub struct Notices {
 impl Notices {
     /// What is wrong with the next `len` bytes of a notice of `size` bytes. A device may take a packet without any of them.
     pub fn flaw(&self, from: Proc, size: u64, len: usize) -> Option<&'static str> {
-        let coming = if self.coming.is_empty() { None } else { self.coming.get(&from) };
-        let (has, all) = coming.map_or((0, size), |(bytes, all)| (bytes.len() as u64, *all as u64));
+        let (has, all) = self.coming.get(&from).map_or((0, size), |(bytes, all)| (bytes.len() as u64, *all as u64));
         match () {
             () if size == 0 || size > LONGEST => Some("no notice has so many bytes"),
             () if size != all => Some("another notice is not whole yet"),

@@ -164,12 +164,12 @@ impl Drop for Call {
     }
 }
 
-/// Is over when all living members of `comm` have begun it.
-pub fn meet(comm: &Rc<Comm>) -> impl Future<Output = Result<()>> + use<> {
+/// Is over when all living members of `comm` have begun it. Whether all members live and it `holds` at each of them: the same at all.
+pub fn holds_at_all(comm: &Rc<Comm>, holds: bool) -> impl Future<Output = Result<bool>> + use<> {
     let mut call = Call::new(comm);
     async move {
-        call.agree(Vec::new(), Join::Nothing).await;
-        Ok(())
+        let decision = call.agree(vec![u8::from(holds)], Join::And).await;
+        Ok(decision.failed.is_empty() && decision.value == [1])
     }
 }
 

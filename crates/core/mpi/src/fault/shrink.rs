@@ -16,7 +16,6 @@ use crate::request::Request;
 use crate::runtime::adi;
 use crate::scope::Scope;
 use crate::task::{self, run};
-use std::cell::Cell;
 use std::rc::Rc;
 use tern_adi::Proc;
 
@@ -130,18 +129,12 @@ async fn shrink(mut call: Call, comm: Rc<Comm>, early: Vec<u8>) -> Made {
 /// What this process has to send goes before, while nobody can have left. A member comes when it has received what it wants.
 pub fn meet(comm: &Rc<Comm>, wishes: bool) -> bool {
     adi().wait_until(&mut || adi().is_flushed());
-    let all_wish = Rc::new(Cell::new(false));
-    let (mut call, found) = (Call::new(comm), all_wish.clone());
-    let task = task::start(async move {
-        let decision = call.agree(vec![u8::from(wishes)], Join::And).await;
-        found.set(decision.failed.is_empty() && decision.value == [1]);
-        Ok(())
-    });
+    let task = task::start(agreement::holds_at_all(comm, wishes));
     adi().wait_until(&mut || {
         agreement::look();
         task.is_done()
     });
-    all_wish.get()
+    task.take().is_some_and(|all_wish| matches!(all_wish, Ok(true)))
 }
 
 /// The groups without those that have failed.

@@ -10,8 +10,7 @@ use crate::comm::arrive::{self, Arrived, arrive};
 use crate::constants::*;
 use crate::context::ContextId;
 use crate::error::{Error, Result};
-use crate::fault::agreement::Call;
-use crate::fault::consensus::Join;
+use crate::fault::agreement::holds_at_all;
 use crate::lost::is_survived;
 use crate::objects::{Attributes, Comm, Info};
 use crate::runtime::adi;
@@ -125,22 +124,12 @@ fn give_up(own: Rc<Comm>) {
     if !is_survived() {
         return comm::on_free(&own);
     }
-    let ended = end_together(&own, false);
+    let ended = holds_at_all(&own, false);
     task::start(async move {
         ended.await?;
         comm::on_free(&own);
         Ok(())
     });
-}
-
-/// Is over when all members of a window that live have come to its end, or have failed to make it: nobody accesses anything any more. True when
-/// all members live and have it.
-fn end_together(own: &Rc<Comm>, has_window: bool) -> impl Future<Output = Result<bool>> + use<> {
-    let mut call = Call::new(own);
-    async move {
-        let decision = call.agree(vec![u8::from(has_window)], Join::And).await;
-        Ok(decision.failed.is_empty() && decision.value == [1])
-    }
 }
 
 /// MPI_Win_create
@@ -227,7 +216,7 @@ pub fn win_free(win: Out<usize>) -> Result<()> {
     let mut all_come = true;
     if is_survived() {
         found.window.flush_living();
-        all_come = task::run(end_together(&found.comm, true))?;
+        all_come = task::run(holds_at_all(&found.comm, true))?;
     }
     match all_come {
         true => found.window.free(),

@@ -163,13 +163,8 @@ impl Shm {
         if !posted.is_shared(slot, word) {
             return true;
         }
-        match self.look_beside(posted, slot, word, Side::Sender) {
-            ByModule::Done => {
-                self.segment.doorbell(peer).ring();
-                return true;
-            }
-            ByModule::UnderWay | ByModule::Failed => return false,
-            ByModule::Over => {}
+        if let Some(finished) = self.is_finished_beside(peer, posted, (slot, word), Side::Sender) {
+            return finished;
         }
         if self.is_sent_by_thread(message) {
             return false;
@@ -177,6 +172,21 @@ impl Shm {
         message.looks = message.looks.saturating_sub(1);
         // What this side could not copy, the receiver copies or refuses.
         !message.failed && (message.looks == 0 || message.len > *CHUNK.end()) && self.take_over(message)
+    }
+
+    /// Whether the module has copied a message that it has; `None` where anybody may copy. Of the end this side tells the other one, which may sleep.
+    #[inline]
+    fn is_finished_beside(
+        &self, peer: u32, posted: &PostedReceives, (slot, word): (u32, Word), side: Side,
+    ) -> Option<bool> {
+        match self.look_beside(posted, slot, word, side) {
+            ByModule::Over => None,
+            ByModule::UnderWay | ByModule::Failed => Some(false),
+            ByModule::Done => {
+                self.segment.doorbell(peer).ring();
+                Some(true)
+            }
+        }
     }
 
     /// Neither side can have the kernel copy the rest of a message, though it has worked before.
@@ -208,13 +218,8 @@ impl Shm {
 
     /// The receiver's share of a copy from both ends; true when it has copied the last chunk.
     fn help(&self, peer: u32, posted: &PostedReceives, slot: u32, word: Word) -> bool {
-        match self.look_beside(posted, slot, word, Side::Receiver) {
-            ByModule::Done => {
-                self.segment.doorbell(peer).ring();
-                return true;
-            }
-            ByModule::UnderWay | ByModule::Failed => return false,
-            ByModule::Over => {}
+        if let Some(finished) = self.is_finished_beside(peer, posted, (slot, word), Side::Receiver) {
+            return finished;
         }
         if self.is_handed_over(posted, slot, word) {
             return false;

@@ -157,7 +157,7 @@ impl RegionAccess {
                 Direction::Get => cma::read(pid, own, theirs),
             }
         };
-        copied.inspect(|&moved| counters::CMA_BYTES.add(moved as u64))
+        counted(copied)
     }
 
     /// True when the kernel copies at all: it does so inside this process.
@@ -268,20 +268,14 @@ impl RegionAccess {
     pub fn read_from(pid: u32, theirs: &Memory, own: &Memory, skip: u64, len: u64) -> bool {
         // SAFETY: as for `read`.
         let moved = unsafe { cma::read(pid as Pid, &part(own, skip, len), &part(theirs, skip, len)) };
-        moved.is_ok_and(|moved| {
-            counters::CMA_BYTES.add(moved as u64);
-            moved as u64 == len
-        })
+        counted(moved).is_ok_and(|moved| moved as u64 == len)
     }
 
     /// As [`RegionAccess::write_part`], to a process that the kernel is known to reach, otherwise as [`RegionAccess::read_from`].
     pub fn write_to(pid: u32, own: &Memory, theirs: &Memory, skip: u64, len: u64) -> bool {
         // SAFETY: as for `write`.
         let moved = unsafe { cma::write(pid as Pid, &part(own, skip, len), &part(theirs, skip, len)) };
-        moved.is_ok_and(|moved| {
-            counters::CMA_BYTES.add(moved as u64);
-            moved as u64 == len
-        })
+        counted(moved).is_ok_and(|moved| moved as u64 == len)
     }
 
     /// The process as which the kernel is known to reach `peer` by its number; `None` where the module alone copies, whose file only the
@@ -365,6 +359,11 @@ pub(super) fn as_runs(pieces: &[Piece]) -> &[Run] {
     const { assert!(size_of::<Piece>() == size_of::<Run>() && align_of::<Piece>() == align_of::<Run>()) };
     // SAFETY: both are an address and a length, of 8 bytes each.
     unsafe { std::slice::from_raw_parts(pieces.as_ptr().cast(), pieces.len()) }
+}
+
+/// Counts what the kernel has copied by process number.
+pub(super) fn counted(moved: Result<usize, Failed>) -> Result<usize, Failed> {
+    moved.inspect(|&moved| counters::CMA_BYTES.add(moved as u64))
 }
 
 /// `len` bytes of memory in one piece, from byte `skip` on.

@@ -1,7 +1,7 @@
 //! Memory in segments: own regions, and copies out of regions of peers and out of other memory that they have told of.
 
 use super::RegionAccess;
-use super::kernel::as_runs;
+use super::kernel::{as_runs, counted};
 use crate::regions::{SEGMENTS, Table};
 use crate::segment::Process;
 use tern_counters as counters;
@@ -114,11 +114,8 @@ impl RegionAccess {
         let Some(segments) = self.segments(process, region) else { return false };
         let theirs = as_runs(&segments);
         self.move_runs(peer, sum(target), |reached| match region.is_region() {
-            true => {
-                // SAFETY: as above.
-                let moved = unsafe { cma::read(reached.pid, own, theirs) };
-                moved.inspect(|&moved| counters::CMA_BYTES.add(moved as u64))
-            }
+            // SAFETY: as above.
+            true => counted(unsafe { cma::read(reached.pid, own, theirs) }),
             // SAFETY: as above.
             false => unsafe { self.by_kernel(reached, own, (theirs, region.name()), Direction::Get) },
         })

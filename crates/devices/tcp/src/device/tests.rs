@@ -58,18 +58,24 @@ fn send(process: &Tcp) {
     assert!(process.copy_and_send(1, &[7; 4], Payload::Bytes(&[])).is_some(), "it has room");
 }
 
+/// Two, of which the first has sent the second a packet.
+fn connected() -> [Tcp; 2] {
+    let [first, second] = pair();
+    send(&first);
+    let mut heard = Heard::default();
+    while heard.packets == 0 || first.connection(1).is_none() {
+        first.poll(&mut Heard::default());
+        second.poll(&mut heard);
+    }
+    [first, second]
+}
+
 /// The kernel goes on sending the bytes again long after the peer counts as lost, so the end must not wait for that.
 #[test]
 fn who_settles_after_the_way_was_cut_comes_to_an_end() {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
-        let [first, second] = pair();
-        send(&first);
-        let mut heard = Heard::default();
-        while heard.packets == 0 || first.connection(1).is_none() {
-            first.poll(&mut Heard::default());
-            second.poll(&mut heard);
-        }
+        let [first, second] = connected();
         deafen(&second, 0);
         // A reset by the other side's kernel does not come either.
         deafen(&first, 1);
@@ -85,13 +91,7 @@ fn who_settles_after_the_way_was_cut_comes_to_an_end() {
 
 #[test]
 fn who_ends_with_all_others_is_not_lost() {
-    let [first, second] = pair();
-    send(&first);
-    let mut heard = Heard::default();
-    while heard.packets == 0 || first.connection(1).is_none() {
-        first.poll(&mut Heard::default());
-        second.poll(&mut heard);
-    }
+    let [first, second] = connected();
     first.settle(false, &|| ());
     // The end of a process closes its connections without a word.
     let _ = rustix::net::shutdown(first.connection(1).expect("it is open").descriptor(), rustix::net::Shutdown::Both);
@@ -109,13 +109,7 @@ fn who_ends_with_all_others_is_not_lost() {
 /// Both ends have more for each other than their sockets hold, and one of them settles while the other one only polls.
 #[test]
 fn who_settles_takes_what_others_send_meanwhile() {
-    let [first, second] = pair();
-    send(&first);
-    let mut heard = Heard::default();
-    while heard.packets == 0 || first.connection(1).is_none() {
-        first.poll(&mut Heard::default());
-        second.poll(&mut heard);
-    }
+    let [first, second] = connected();
     let bytes = vec![9; first.abilities().packet];
     let mut taken = 0;
     for (process, peer) in [(&first, 1), (&second, 0)] {
@@ -159,13 +153,7 @@ impl Sink for Room {
 #[test]
 fn nothing_is_written_for_a_peer_that_others_have_lost() {
     const LONG: usize = 32 << 20;
-    let [first, second] = pair();
-    send(&first);
-    let mut heard = Heard::default();
-    while heard.packets == 0 || first.connection(1).is_none() {
-        first.poll(&mut Heard::default());
-        second.poll(&mut heard);
-    }
+    let [first, second] = connected();
     let payload = vec![9_u8; LONG];
     let cut = Cut { first: [1; 4], rest: [1; 4], len: LONG };
     // SAFETY: the payload lives to the end of the test.
