@@ -312,16 +312,21 @@ impl Channel for Ofi {
         self.ready.as_ref().map(AsFd::as_fd)
     }
 
-    fn settle(&self, _all: bool, _meanwhile: &dyn Fn()) {
+    fn settle(&self, all: bool, _meanwhile: &dyn Fn()) {
         self.settled.set(Some(self.shared.call().begun()));
-        self.shared.call().mark();
-        // A peer that is there may be slow; what it has not taken when this process ends is lost.
-        self.work_until(self.settle, State::has_left);
-        while self.shared.call().is_calling() {
-            self.work_until(NAP, State::has_left);
+        if !all {
+            // Who has heard that does not wait for this process, nor call it again.
+            self.shared.call().bid_farewell();
         }
-        if !self.shared.call().has_left() {
-            self.shared.give_up_rest(self.settle);
+        self.shared.call().mark();
+        let has_left = |state: &State| state.has_left(all);
+        // A peer that is there may be slow; what it has not taken when this process ends is lost.
+        self.work_until(self.settle, has_left);
+        while all && self.shared.call().is_calling() {
+            self.work_until(NAP, has_left);
+        }
+        if !has_left(&self.shared.call()) {
+            self.shared.give_up_rest(self.settle, all);
         }
         self.wait_for_machines();
     }
@@ -361,7 +366,7 @@ impl Drop for Ofi {
         }
         self.shared.call().bid_farewell();
         self.work_until(ANSWERS, State::is_answered);
-        self.work_until(ANSWERS, State::has_left);
+        self.work_until(ANSWERS, |state| state.has_left(true));
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
             thread.join();

@@ -215,15 +215,15 @@ impl State {
     }
 
     /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost, but for those that
-    /// have ended before. `ways`: what the kernel knows of the way to each, if it tells.
-    pub fn give_up_rest(&mut self, time: Duration, ways: Option<&[Option<Way>]>) {
+    /// have ended before. `all`: also those that were never heard. `ways`: what the kernel knows of the way to each, if it tells.
+    pub fn give_up_rest(&mut self, time: Duration, all: bool, ways: Option<&[Option<Way>]>) {
         for peer in 0..self.world() {
             let (begun, ended, _) = self.accesses_to(peer);
             let (waiting, transfers) = (self.waiting(peer), (begun - ended) as usize);
             let it = &self.peers[peer as usize];
             // Its farewell may be lost with the connection. A way that is cut still has one.
             let has_ended = it.farewell || it.is_heard && ways.is_some_and(|ways| ways[peer as usize].is_none());
-            if it.lost || has_ended || waiting + transfers == 0 {
+            if it.lost || has_ended || !(all || it.is_heard) || waiting + transfers == 0 {
                 continue;
             }
             let (what, provider) = (packets(waiting + transfers), self.fabric.offer.provider());
@@ -329,14 +329,23 @@ impl State {
         }
     }
 
-    /// Whether all that was sent has left.
-    pub fn has_left(&self) -> bool {
-        self.under_way == 0 && self.queued.is_empty() && self.accesses.is_idle()
+    /// Whether all that was sent has left, to those that may still take it. `all`: also to those that were never heard; that the endpoint has accepted
+    /// packets for them says little.
+    pub fn has_left(&self, all: bool) -> bool {
+        (0..self.world()).all(|peer| {
+            let it = &self.peers[peer as usize];
+            let (begun, ended, _) = self.accesses_to(peer);
+            let is_over = it.lost || it.farewell || !(all || it.is_heard);
+            is_over || it.outbox.is_empty() && it.posted == 0 && begun == ended
+        })
     }
 
-    /// Tells everybody whom this process has exchanged packets with that it ends, but for those who have ended before: not every
+    /// Tells everybody whom this process has exchanged packets with that it ends, once, but for those who have ended before: not every
     /// provider lets one send to an endpoint that is closed.
     pub fn bid_farewell(&mut self) {
+        if std::mem::replace(&mut self.is_leaving, true) {
+            return;
+        }
         for peer in 0..self.world() {
             let it = &self.peers[peer as usize];
             if (it.sent != 0 || it.came != 0) && !it.farewell {
