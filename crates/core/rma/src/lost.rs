@@ -57,6 +57,17 @@ impl Window {
         }
     }
 
+    /// Whether the window has lost a member, where the job goes on.
+    pub fn misses_members(&self) -> bool {
+        self.survives && !self.losses().is_empty()
+    }
+
+    /// Errors: a member is lost, where the job goes on.
+    #[cold]
+    pub(crate) fn check_members(&self) -> Result<(), Error> {
+        self.losses().first().map_or(Ok(()), |&rank| Err(self.lost(rank)))
+    }
+
     /// Waits for something that `rank` has to do.
     ///
     /// Errors: as of [`Window::check_member`].
