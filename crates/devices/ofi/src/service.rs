@@ -84,10 +84,10 @@ impl Shared {
         }
     }
 
-    /// Gives up what has not left in `time`, at the end; `all`: see [`State::give_up_rest`].
-    pub fn give_up_rest(&self, time: Duration, all: bool) {
+    /// Gives up what has not left in `time`, at the end.
+    pub fn give_up_rest(&self, time: Duration) {
         let found = self.ways.as_ref().and_then(Ways::look);
-        self.call().give_up_rest(time, all, found.as_deref());
+        self.call().give_up_rest(time, found.as_deref());
     }
 
     /// Wakes the process.

@@ -215,15 +215,15 @@ impl State {
     }
 
     /// This process ends, and has waited for `time`: what has not left yet never will. The peers that it is for are lost, but for those that
-    /// have ended before. `all`: also those that were never heard. `ways`: what the kernel knows of the way to each, if it tells.
-    pub fn give_up_rest(&mut self, time: Duration, all: bool, ways: Option<&[Option<Way>]>) {
+    /// have ended before. `ways`: what the kernel knows of the way to each, if it tells.
+    pub fn give_up_rest(&mut self, time: Duration, ways: Option<&[Option<Way>]>) {
         for peer in 0..self.world() {
             let (begun, ended, _) = self.accesses_to(peer);
             let (waiting, transfers) = (self.waiting(peer), (begun - ended) as usize);
             let it = &self.peers[peer as usize];
             // Its farewell may be lost with the connection. A way that is cut still has one.
             let has_ended = it.farewell || it.is_heard && ways.is_some_and(|ways| ways[peer as usize].is_none());
-            if it.lost || has_ended || !(all || it.is_heard) || waiting + transfers == 0 {
+            if it.lost || has_ended || waiting + transfers == 0 {
                 continue;
             }
             let (what, provider) = (packets(waiting + transfers), self.fabric.offer.provider());
@@ -372,9 +372,10 @@ impl State {
         (0..self.world()).map(begun).sum()
     }
 
-    /// Whether everybody who was told has answered, or has ended by itself.
-    pub fn is_answered(&self) -> bool {
-        let open = |it: &super::Peer| (it.sent != 0 || it.came != 0) && !it.lost && !it.farewell && !it.goodbye;
+    /// Whether everybody who was told has answered, or has ended by itself; `all`: also those that were never heard.
+    pub fn is_answered(&self, all: bool) -> bool {
+        let is_told = |it: &super::Peer| (it.sent != 0 || it.came != 0) && (all || it.is_heard);
+        let open = |it: &super::Peer| is_told(it) && !it.lost && !it.farewell && !it.goodbye;
         self.owed.is_empty() && !self.peers.iter().any(open)
     }
 }

@@ -83,7 +83,7 @@ fn what_waits_for_who_has_ended_is_not_missing() {
         let mut state = all[0].shared.call();
         // As if it was not known that they have left.
         state.peers[1].short = 2;
-        state.give_up_rest(SILENCE, true, Some(&[None, way, None]));
+        state.give_up_rest(SILENCE, Some(&[None, way, None]));
         state.take_losses().iter().map(|loss| (loss.peer, loss.undeliverable)).collect::<Vec<_>>()
     };
     assert_eq!(give_up(None), [], "no connection stands");
@@ -98,7 +98,7 @@ fn who_is_not_known_to_have_ended_has_not() {
     let Some(all) = three() else { return };
     let mut state = all[0].shared.call();
     state.peers[1].short = 2;
-    state.give_up_rest(SILENCE, true, None);
+    state.give_up_rest(SILENCE, None);
     assert!(state.take_losses().iter().any(|loss| (loss.peer, loss.undeliverable) == (1, true)));
 }
 
