@@ -14,7 +14,7 @@ built=$("$here/mpi4py-build.sh" "$prefix")
 
 # runs WHOSE PYTHON: each program, two ranks.
 runs() {
-    for program in processes resize errors; do
+    for program in processes resize errors classes; do
         for nodes in 1 2; do
             label="$program.py, $1 mpi4py, nodes: $nodes"
             code=0
