@@ -58,6 +58,9 @@ ends "the same, and a process of another node computes" 1 \
     "uncaught exception of Python (ValueError: the well is dry), and the others have not come .*TERN_LINGER.*python -m mpi4py" \
     --nodes 2 -x TERN_LINGER=8s -n 3 "$python" "$here/python/leaves.py" computes
 ends "the same, started by mpi4py" 1 "MPI_Abort" -n 2 "$python" -m mpi4py "$here/python/leaves.py"
+ends "a rank leaves by sys.exit, and the other waits for it" 3 "has called sys.exit(3), and all others wait inside MPI.*python -m mpi4py" \
+    -n 2 "$python" "$here/python/leaves.py" exits
+ends "the same by exit, with a text" 1 "has called sys.exit(no water), and all others wait inside MPI" -n 2 "$python" "$here/python/leaves.py" exits-with-text
 ends "an exception that was caught" 0 none -n 2 "$python" "$here/python/caught.py"
 runs "own" "$python"
 if /usr/bin/python3 -c 'import mpi4py' 2> /dev/null; then
