@@ -57,6 +57,8 @@ ends "a rank leaves by an exception, and the other waits for it" 1 \
 ends "the same, and a process of another node computes" 1 \
     "uncaught exception of Python (ValueError: the well is dry), and the others have not come .*TERN_LINGER.*python -m mpi4py" \
     --nodes 2 -x TERN_LINGER=8s -n 3 "$python" "$here/python/leaves.py" computes
+ends "the same, and the others get errors of a collective, with which they end" 1 "MPI_Barrier: .* rank 0 is in MPI_Finalize" \
+    -x TERN_LINGER=0 -n 3 "$python" "$here/python/leaves.py" barrier
 ends "the same, started by mpi4py" 1 "MPI_Abort" -n 2 "$python" -m mpi4py "$here/python/leaves.py"
 ends "a rank leaves by sys.exit, and the other waits for it" 3 "has called sys.exit(3), and all others wait inside MPI.*python -m mpi4py" \
     -n 2 "$python" "$here/python/leaves.py" exits

@@ -10,6 +10,8 @@ if comm.rank == 0 and sys.argv[1:] == ["exits-with-text"]:
     exit("no water")
 if comm.rank == 0:
     raise ValueError("the well is dry")
+if sys.argv[1:] == ["barrier"]:
+    comm.Barrier()
 if comm.rank == comm.size - 1:
     if sys.argv[1:] == ["computes"]:
         time.sleep(60)
