@@ -151,7 +151,7 @@ fn other_launchers_are_named() {
 fn a_missing_library_comes_with_the_remedy() {
     let all = text(&info(&["version"], &[("LD_LIBRARY_PATH", "/dev/null/none")]));
     let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("set LD_LIBRARY_PATH") || flat.contains("libmpi_abi.so.1: "), "{all}");
+    assert!(flat.contains("want LD_LIBRARY_PATH") || flat.contains("libmpi_abi.so.1: "), "{all}");
 }
 
 #[test]
