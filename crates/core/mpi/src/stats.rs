@@ -138,8 +138,10 @@ fn table(ranks: &[&[u64]], columns: usize) -> String {
         }
         lines.push(line);
     }
-    let mut text =
-        format!("tern: counted by {} processes until MPI_Finalize; of a peak, `all` is the highest\n", ranks.len());
+    let mut text = match ranks.len() {
+        1 => "tern: counted by 1 process until MPI_Finalize\n".to_string(),
+        n => format!("tern: counted by {n} processes until MPI_Finalize; of a peak, `all` is the highest\n"),
+    };
     let widths: Vec<usize> =
         (0..lines[0].len()).map(|column| lines.iter().map(|line| line[column].len()).max().unwrap_or(0)).collect();
     for line in lines {

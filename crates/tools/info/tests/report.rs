@@ -24,6 +24,10 @@ fn a_setting_tells_the_file_that_it_comes_from() {
         assert!(text.lines().any(|found| found == line), "no {line:?} in\n{text}");
     };
     shown(&[("XDG_CONFIG_HOME", home)], "TERN_SPIN = 77 (user's file)");
+    let files = text(&info(&["settings"], &[("XDG_CONFIG_HOME", home)]));
+    let files = files.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(files.contains(&format!("{home}/tern.conf (user's file) is read; ")), "{files}");
+    assert!(files.contains("etc/tern.conf (site's file) is not there"), "{files}");
     shown(&[("XDG_CONFIG_HOME", home), ("TERN_SPIN", "5")], "TERN_SPIN = 5 (environment)");
     shown(&[("XDG_CONFIG_HOME", home), ("TERN_CONF", "off")], "TERN_SPIN = auto (default)");
     std::fs::remove_dir_all(&folder).expect("removed");
