@@ -77,6 +77,10 @@ static void arguments(void)
 #ifndef OPEN_MPI
     EXPLAINED(MPI_ERR_SESSION, MPI_Session_finalize(&(MPI_Session){MPI_SESSION_NULL}), "MPI_Session_finalize: ", "MPI_SESSION_NULL");
     EXPLAINED(MPI_ERR_ERRHANDLER, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRHANDLER_NULL), "MPI_Comm_set_errhandler: ", "MPI_ERRHANDLER_NULL");
+#else
+    /* A class that its header may lack: the text is of the error all the same. */
+    has(__LINE__, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRHANDLER_NULL), "MPI_ERR_ARG",
+        (const char *[]){"MPI_Comm_set_errhandler: ", "MPI_ERRHANDLER_NULL", NULL});
 #endif
     free(long_text);
 }
