@@ -82,7 +82,8 @@ TIME ?= 3600
 chaos: local
 	tests/chaos.sh $(LOCAL) $(TIME)
 
-# What is built for arm64, by an emulator of its processors: PARTS="crates programs pages fortran" for some of that.
+# What is built for arm64, by an emulator of its processors: PARTS="crates programs pages fortran" for some of that, NAMES=all DONE=FILE for all C
+# programs in several sittings, CRATES="adi region" for the tests of other crates. scripts/emulated.sh has the rest.
 check-arm64:
 	scripts/emulated.sh arm64 $(PARTS)
 
