@@ -12,7 +12,7 @@
 #[cfg(not(loom))]
 mod body;
 
-use crate::atomics::{AtomicU32, Ordering};
+use tern_atomics::{AtomicU32, Ordering};
 #[cfg(not(loom))]
 pub(crate) use body::{Form, ROOM, Request, Waited};
 

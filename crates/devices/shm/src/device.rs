@@ -10,7 +10,7 @@ use crate::ring::blocks::Division;
 use crate::segment::{AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
 use crate::single_copy::RegionAccess;
 use crate::state::Shm;
-use crate::sync::Ordering;
+use tern_atomics::Ordering;
 use crate::transfers::Transfers;
 use crate::vigil::Vigil;
 use rustix::fd::BorrowedFd;

@@ -7,7 +7,7 @@
 //! where the job goes on without those that are lost ([`crate::vigil`]).
 
 use crate::segment::Segment;
-use crate::sync::Ordering;
+use tern_atomics::Ordering;
 use rustix::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 use tern_region::space::Seat;

@@ -7,7 +7,7 @@ use crate::per_peer::PerPeer;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::Segment;
-use crate::sync::Ordering;
+use tern_atomics::Ordering;
 use crate::transfers::Transfers;
 use crate::vigil::Vigil;
 use std::cell::{Cell, RefCell};

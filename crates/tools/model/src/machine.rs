@@ -94,6 +94,21 @@ impl Machine {
         self.transfer[distance as usize] + bytes.saturating_sub(64) as f64 / self.bytes[distance as usize]
     }
 
+    /// The machine as [`tern_node::Made`] writes it.
+    pub fn topology(&self) -> String {
+        format!("{}x1x{}x{}x1", self.packages, self.caches, self.cores)
+    }
+
+    /// Nanoseconds of the shortest transfer.
+    pub fn nearest(&self) -> f64 {
+        self.transfer[Distance::Near as usize]
+    }
+
+    /// Nanoseconds in which a core moves so many bytes within its cache.
+    pub fn near(&self, bytes: usize) -> f64 {
+        bytes as f64 / self.bytes[Distance::Near as usize]
+    }
+
     /// Nanoseconds that a barrier needs at least: at each level one transfer for each of the others, up and down.
     pub fn bound(&self) -> f64 {
         let others = [self.cores, self.caches, self.packages].map(|parts| parts as f64 - 1.0);

@@ -1,7 +1,7 @@
 //! The lock words under loom: two never hold what excludes them, and nobody who waits is forgotten.
 
 use super::{Common, Lock, Try};
-use crate::atomics::{AtomicU32, Ordering};
+use tern_atomics::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Notify};
 use loom::thread;

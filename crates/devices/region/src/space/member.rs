@@ -4,7 +4,7 @@ use super::Error;
 use super::cell::Cell;
 use super::layout::{HOLDS, Member, REGIONS, Tables};
 use crate::cma::Beacon;
-use crate::sync::Ordering;
+use tern_atomics::Ordering;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;

@@ -3,7 +3,7 @@
 use super::shared::Shared;
 use super::{Error, Mechanism, Standing};
 use crate::cma::{self, Failed, Pid, Why};
-use crate::sync::Ordering;
+use tern_atomics::Ordering;
 use std::sync::atomic::{AtomicBool, AtomicU8};
 
 const UNPROVEN: u8 = 0;

@@ -11,7 +11,7 @@ use crate::cma::{Beacon, Run};
 use crate::dma::Dma;
 use crate::heap::Heap;
 use crate::module::Module;
-use crate::sync::Ordering;
+use tern_atomics::Ordering;
 use crate::view::Views;
 use rustix::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64 as Mask};

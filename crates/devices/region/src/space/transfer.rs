@@ -10,7 +10,7 @@ use super::shared::{Engine, Shared};
 use super::side::{Class, Side};
 use super::ways::{self, End};
 use crate::cma::Run;
-use crate::sync::Ordering;
+use tern_atomics::Ordering;
 use std::sync::Arc;
 
 /// What a step has come to.

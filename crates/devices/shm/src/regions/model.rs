@@ -1,7 +1,7 @@
 //! A region under loom.
 
 use super::Entry;
-use crate::sync::{AtomicU64, Ordering, fence};
+use tern_atomics::{AtomicU64, Ordering, fence};
 use loom::sync::Arc;
 use loom::thread;
 use tern_device::Run;

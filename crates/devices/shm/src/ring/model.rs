@@ -8,7 +8,7 @@
 use super::blocks::{Blocks, Division, UNIT};
 use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
 use crate::doorbell::{Barrier, Doorbell};
-use crate::sync::{AtomicU32, Ordering};
+use tern_atomics::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;

@@ -3,7 +3,7 @@
 
 use super::super::{Common, EXCLUSIVE, Lock, Try, order};
 use super::{Note, Notes};
-use crate::atomics::{AtomicU8, AtomicU32, Ordering};
+use tern_atomics::{AtomicU8, AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Notify};
 use loom::thread;

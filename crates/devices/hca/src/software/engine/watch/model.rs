@@ -6,7 +6,7 @@
 
 use super::Watch;
 use crate::software::rings::{Ends, Words};
-use crate::software::sync::{AtomicBool, AtomicU32, Ordering};
+use tern_atomics::{AtomicBool, AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
