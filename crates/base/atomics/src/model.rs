@@ -37,10 +37,10 @@ pub fn copied(to: *const u8, from: *const u8, len: usize) {
     client::with(|client| client.copy(to, from, len));
 }
 
-/// The kernel copies between this process and another one.
-pub fn copied_by_kernel(len: usize) {
+/// The kernel has copied between this process and another one, which has that number in the kernel.
+pub fn copied_by_kernel(process: i32, len: usize) {
     spend(CALL + PAGE * (len as u64).div_ceil(4096));
-    client::with(|client| client.copy(std::ptr::null(), std::ptr::null(), len));
+    client::with(|client| client.take(process, len));
 }
 
 /// The lines of plain memory come early, to be written if `alone`.

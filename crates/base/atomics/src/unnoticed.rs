@@ -59,9 +59,9 @@ pub fn write(_at: *const u8, _len: usize) {}
 #[inline(always)]
 pub fn copied(_to: *const u8, _from: *const u8, _len: usize) {}
 
-/// The kernel copies between this process and another one.
+/// The kernel has copied between this process and another one, which has that number in the kernel.
 #[inline(always)]
-pub fn copied_by_kernel(_len: usize) {}
+pub fn copied_by_kernel(_process: i32, _len: usize) {}
 
 /// The lines of plain memory come early, to be written if `alone`.
 #[inline(always)]

@@ -31,7 +31,7 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Act {
-    /// It has come to the beginning; `source.offset` is its core.
+    /// It has come to the beginning; `source.offset` is its core, `target.offset` its number in the kernel.
     Begin,
     /// It reads the source.
     Read,
@@ -41,6 +41,8 @@ pub enum Act {
     Change,
     /// It copies the source to the target.
     Copy,
+    /// The kernel has copied so many bytes as the source has between it and the process whose number is `source.offset`.
+    Take,
     /// It asks for the source's line early, or for the target's, to write it.
     Fetch,
     /// It waits until another process writes one of the lines that it names.
@@ -52,8 +54,18 @@ pub enum Act {
 }
 
 impl Act {
-    const ALL: [Act; 9] =
-        [Act::Begin, Act::Read, Act::Write, Act::Change, Act::Copy, Act::Fetch, Act::Pause, Act::Mark, Act::End];
+    const ALL: [Act; 10] = [
+        Act::Begin,
+        Act::Read,
+        Act::Write,
+        Act::Change,
+        Act::Copy,
+        Act::Take,
+        Act::Fetch,
+        Act::Pause,
+        Act::Mark,
+        Act::End,
+    ];
 
     /// The one with this number; `None` if there is none.
     pub fn of(number: u32) -> Option<Act> {

@@ -41,7 +41,8 @@ impl<'a> Lines<'a> {
         self.lines.get(&name).map_or(&[], |line| &line.holders)
     }
 
-    fn count(&mut self, distance: Distance, bytes: usize) {
+    /// Counts what crosses borders over that distance.
+    pub fn count(&mut self, distance: Distance, bytes: usize) {
         let lines = bytes.div_ceil(64).max(1);
         self.crossings.package += if distance == Distance::Across { lines } else { 0 };
         self.crossings.cache += if distance >= Distance::Inside { lines } else { 0 };

@@ -99,6 +99,7 @@ impl<'a> Server<'a> {
                 return Err(format!("ranks {other} and {rank} are bound to core {core}"));
             }
             self.ranks[rank].core = core;
+            self.ranks[rank].process = self.ranks[rank].target.offset;
             self.ranks[rank].state = State::Resumes(0.0);
         }
         while self.ranks.iter().any(|rank| rank.state != State::Ends) {
@@ -157,6 +158,7 @@ impl<'a> Server<'a> {
                 self.write(rank, target, begin, read);
                 read
             }
+            Act::Take => self.take(rank, source, begin),
             Act::Fetch => {
                 self.fetch(rank, source, target, begin);
                 begin
@@ -228,6 +230,15 @@ impl<'a> Server<'a> {
             }
         }
         end
+    }
+
+    /// When the kernel has copied between private memory of `rank` and of another process. Whether the lines were in a cache is not known: they
+    /// count as those of the other core.
+    fn take(&mut self, rank: usize, range: Range, begin: f64) -> f64 {
+        let other = self.ranks.iter().find(|other| other.process == range.offset).map(|other| other.core);
+        let distance = self.machine.distance(self.ranks[rank].core, other.unwrap_or(self.ranks[rank].core));
+        self.lines.count(distance, range.bytes as usize);
+        begin + self.machine.cost(distance, range.bytes as usize)
     }
 
     /// Lines that come while `rank` does something else.

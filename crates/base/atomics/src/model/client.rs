@@ -73,7 +73,8 @@ pub fn begin() {
     let Some(&joined) = JOINED.get() else { return };
     let [step, near] = [&joined.header().step, &joined.header().near].map(|word| f64::from_bits(word.load(Ordering::Relaxed)));
     let mut client = Client { joined, clock: 0.0, until: 0.0, step, near, stale: 0, held: Held::default(), looked: Vec::new() };
-    client.ask(Act::Begin, Range { offset: joined.core.into(), ..Range::default() }, Range::default());
+    let process = Range { offset: std::process::id().into(), ..Range::default() };
+    client.ask(Act::Begin, Range { offset: joined.core.into(), ..Range::default() }, process);
     CLIENT.set(Some(client));
     ON.set(true);
     ANY.store(true, Ordering::Relaxed);
@@ -168,6 +169,12 @@ impl Client {
         } else if len as u64 > SHORT {
             self.clock += len as f64 / self.near;
         }
+    }
+
+    /// Bytes between private memory of this process and of another one.
+    pub fn take(&mut self, process: i32, len: usize) {
+        let range = Range { file: 0, offset: process as u64, bytes: len as u64 };
+        self.ask(Act::Take, range, Range::default());
     }
 
     /// Asks for a line early, to write it if `alone`.

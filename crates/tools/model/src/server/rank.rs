@@ -36,6 +36,8 @@ impl State {
 #[derive(Debug)]
 pub struct Rank {
     pub core: usize,
+    /// Its number in the kernel.
+    pub process: u64,
     pub state: State,
     pub clock: f64,
     pub act: Act,
@@ -53,6 +55,7 @@ impl Default for Rank {
     fn default() -> Rank {
         Rank {
             core: 0,
+            process: 0,
             state: State::Away,
             clock: 0.0,
             act: Act::Begin,

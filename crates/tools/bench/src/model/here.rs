@@ -1,0 +1,64 @@
+//! This machine as one of the model's: its cores in one cache, a line's transfer between two of them, and how fast one core reads what
+//! the other has written.
+
+use crate::probe;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Instant;
+use tern_model::machine::Machine;
+
+/// Bytes that one core writes and the other one reads: more than a first-level cache has, less than a second-level cache.
+const BYTES: usize = 256 << 10;
+const ROUNDS: u32 = 50;
+
+/// Bytes a nanosecond that one core copies of what the other one has written: the best of some rounds.
+fn bandwidth(cores: [usize; 2]) -> f64 {
+    let words: Vec<AtomicU32> = (0..BYTES / 4).map(|_| AtomicU32::new(0)).collect();
+    let turn = AtomicU32::new(0);
+    let (words, turn) = (&words, &turn);
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            probe::pin(cores[1]);
+            for round in 0..ROUNDS {
+                words.iter().for_each(|word| word.store(round, Ordering::Relaxed));
+                // Release: pairs with the acquire of the other one's wait, as its store does with the one here.
+                turn.store(2 * round + 1, Ordering::Release);
+                probe::until(turn, 2 * round + 2);
+            }
+        });
+        let reader = scope.spawn(move || {
+            probe::pin(cores[0]);
+            let mut to = vec![0u8; BYTES];
+            let mut best = f64::INFINITY;
+            for round in 0..ROUNDS {
+                probe::until(turn, 2 * round + 1);
+                let start = Instant::now();
+                // SAFETY: the writer waits meanwhile.
+                unsafe { std::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), to.as_mut_ptr(), BYTES) };
+                black_box(&mut to);
+                best = best.min(start.elapsed().as_nanos() as f64);
+                turn.store(2 * round + 2, Ordering::Release);
+            }
+            BYTES as f64 / best
+        });
+        reader.join().unwrap_or(10.0)
+    })
+}
+
+/// This machine, measured now.
+///
+/// # Errors
+/// It has fewer than two cores.
+pub fn machine() -> Result<Machine, String> {
+    let cores = tern_node::kernel_affinity();
+    let &[first, second, ..] = cores.as_slice() else { return Err("a machine of one core has no transfers to measure".into()) };
+    let (line, bytes) = (probe::line_ns([first, second]), bandwidth([first, second]));
+    let mut text = format!("packages 1 # assumed\ncaches 1 # assumed\ncores {} # the cores that this process may run on\n", cores.len());
+    for place in ["near", "inside", "across"] {
+        text.push_str(&format!("{place} {line:.1} # measured between the first two\n"));
+        text.push_str(&format!("{place}_bytes {bytes:.2} # measured there\n"));
+    }
+    text.push_str("step 2 # assumed\n");
+    Machine::parse(&text)
+}
