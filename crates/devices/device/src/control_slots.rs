@@ -23,7 +23,6 @@ use std::cell::Cell as Var;
 use std::slice;
 use tern_atomics::{AtomicU64, Ordering};
 
-
 /// Payload bytes in the cell itself, of which the first 48 share the turn's cache line.
 const INLINE: usize = 112;
 /// Cells of an area. The model checker tries few.

@@ -13,7 +13,6 @@ use crate::link::{Link, NOBODY};
 use crate::liveness::{Liveness, Stage};
 use crate::segment::{Geometry, Segment};
 use crate::state::Shm;
-use tern_atomics::Ordering;
 use rustix::fd::BorrowedFd;
 use rustix::thread::futex;
 use std::cell::Cell;
@@ -21,6 +20,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::time::Duration;
+use tern_atomics::Ordering;
 
 /// Words that the kernel takes for one sleep.
 const MOST_WORDS: usize = 128;

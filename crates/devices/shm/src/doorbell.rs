@@ -8,8 +8,8 @@
 //! A sender that dies between the two steps of a ring takes the flag and wakes nobody. Later senders find no flag, and the owner sleeps until its
 //! timeout, 50 ms at most. Then the bell is as good as before.
 
-use tern_atomics::{AtomicU32, Ordering};
 use std::time::Duration;
+use tern_atomics::{AtomicU32, Ordering};
 
 /// The part of a process that its peers ring. In shared memory, begins as zeros.
 #[repr(C)]

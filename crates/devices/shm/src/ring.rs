@@ -11,11 +11,11 @@
 pub mod blocks;
 
 use crate::doorbell;
-use tern_atomics::{AtomicU32, Ordering};
 use blocks::{Blocks, UNIT};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use tern_atomics::{AtomicU32, Ordering};
 use tern_copy::{Source, Target};
 use tern_device::clock::ticks;
 use tern_device::hint::{as_stored, can_demote, demote_lines, prefetch, prefetch_for_writing, prefetch_lines};

@@ -4,10 +4,10 @@
 use crate::doorbell::{Asleep, Doorbell, Sleepers};
 use crate::posted_receives::PostedReceives;
 use crate::ring::{CELLS, Ring};
-use tern_atomics::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
 use rustix::mm;
 use std::io;
+use tern_atomics::{AtomicU32, AtomicU64, Ordering};
 use tern_device::ControlSlots;
 use tern_region::cma::Beacon;
 

@@ -32,7 +32,8 @@ pub struct Words {
     check: bool,
     /// Collectives [default: all of barrier, bcast, reduce, allreduce, allgather, gather, scatter, alltoall]
     operations: Vec<String>,
-    /// A program of one's own, with its arguments, in place of the collectives
+    /// A program of one's own, with its arguments, in place of the collectives. For each place between two calls of MPI_Pcontrol it is told what the
+    /// last passage took
     #[arg(last = true)]
     program: Vec<String>,
 }
@@ -62,7 +63,10 @@ impl Stage<'_> {
             eprintln!("the server was asked {} times", outcome.run.asked);
         }
         if outcome.run.naps > 0 {
-            eprintln!("note: all ranks waited for each other {} times; times after that are too long", outcome.run.naps);
+            eprintln!(
+                "note: all ranks waited for each other {} times; times after that are too long",
+                outcome.run.naps
+            );
         }
         Ok(outcome)
     }
@@ -92,13 +96,21 @@ pub fn measure(options: &Options, places: &Places, words: &Words) -> Result<(), 
     fs::create_dir_all(&output).map_err(|error| format!("{}: {error}", output.display()))?;
     job::library(&places.tern)?;
     let machine = match words.machine.as_str() {
-        "here" => here::machine()?,
+        "here" => {
+            let text = here::text()?;
+            if options.verbose || words.check {
+                print!("# here:\n{text}");
+            }
+            Machine::parse(&text)?
+        }
         name => Machine::named(name)?,
     };
     let ranks = options.ranks.first().copied().unwrap_or(machine.size());
     let stage = Stage { name: &words.machine, machine, ranks, places, output, verbose: options.verbose };
     if !words.program.is_empty() {
-        print!("{}", stage.run(&words.program)?.output);
+        let outcome = stage.run(&words.program)?;
+        print!("{}", outcome.output);
+        cells::between(&outcome.run.marks).iter().for_each(|line| println!("{line}"));
         return Ok(());
     }
     if let Some([operation, bytes]) = words.plain.as_deref() {
@@ -121,14 +133,20 @@ pub fn measure(options: &Options, places: &Places, words: &Words) -> Result<(), 
 /// Prints a line for each cell, and draws a plot of each operation.
 fn curves(stage: &Stage, operations: &[&'static str], sizes: &[u64]) -> Result<(), String> {
     let program = stage.compile()?;
-    println!("# {}, {} ranks: operation, bytes, microseconds for a call, lines that cross each kind of border", stage.name, stage.ranks);
+    println!(
+        "# {}, {} ranks: operation, bytes, microseconds for a call, lines that cross each kind of border",
+        stage.name, stage.ranks
+    );
     let mut panels = Vec::new();
     for operation in operations {
         let (cells, left_out) = cells::of(operation, sizes, stage.ranks);
         let figures = stage.measure(&program, &cells)?;
         figures.iter().for_each(|figure| println!("{}", figure.plain()));
         if let Some(bytes) = left_out {
-            println!("# {operation} of {bytes} bytes and more is left out: its buffers take more than {} GiB", cells::MOST >> 30);
+            println!(
+                "# {operation} of {bytes} bytes and more is left out: its buffers take more than {} GiB",
+                cells::MOST >> 30
+            );
         }
         let points: Vec<_> = figures.iter().map(|figure| (figure.bytes.max(1) as f64, figure.microseconds)).collect();
         let curve = Curve { label: "Tern".into(), style: Style::Own, points };

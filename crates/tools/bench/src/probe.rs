@@ -50,8 +50,7 @@ fn least(mut batch: impl FnMut() -> Duration) -> f64 {
     best.unwrap_or_default().as_nanos() as f64
 }
 
-/// Nanoseconds of a line's way from one core to the other.
-pub fn line_ns(cores: [usize; 2]) -> f64 {
+fn line_ns(cores: [usize; 2]) -> f64 {
     let flags = [Flag(AtomicU32::new(0)), Flag(AtomicU32::new(0))];
     let [ping, pong] = [&flags[0].0, &flags[1].0];
     thread::scope(|scope| {

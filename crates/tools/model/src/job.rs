@@ -22,7 +22,7 @@ pub struct Job<'a> {
     pub ranks: usize,
     /// An installed Tern.
     pub tern: &'a Path,
-    /// A folder for the files of this run.
+    /// A folder for the files of runs.
     pub folder: &'a Path,
     /// Variables beside those of this process.
     pub variables: &'a [(String, String)],
@@ -57,11 +57,25 @@ impl Job<'_> {
         if self.ranks > self.machine.size() {
             return Err(format!("{} ranks are more than the machine's {} cores", self.ranks, self.machine.size()));
         }
+        // Of this process alone, for there may be several runs at a time.
+        let place = self.folder.join(format!("run-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+        let before = sched_getaffinity(None);
+        let outcome = self.run_in(&place, program);
+        // What follows has all cores again.
+        let _ = before.map(|before| sched_setaffinity(None, &before));
+        let _ = std::fs::remove_dir_all(&place);
+        outcome
+    }
+
+    /// The same, with this folder for the files of the run.
+    fn run_in(&self, place: &Path, program: &[String]) -> Result<Outcome, String> {
         let said = |error: Error| error.to_string();
         let memory = Memory::new(self.ranks).map_err(said)?;
         let server = Server::new(&memory, self.machine);
-        let output = self.folder.join("output");
-        let child = RefCell::new(self.start(&memory, program, &output)?);
+        let output = place.join("output");
+        let child = RefCell::new(self.start(&memory, program, place)?);
         let status = RefCell::new(None::<ExitStatus>);
         let has_ended = || {
             *status.borrow_mut() = child.borrow_mut().try_wait().ok().flatten();
@@ -81,9 +95,8 @@ impl Job<'_> {
     }
 
     /// Starts mpiexec. All run on one core, since one at a time goes on, and at equal addresses each time.
-    fn start(&self, memory: &Memory, program: &[String], output: &Path) -> Result<Child, String> {
-        let topology = self.folder.join("machine");
-        let _ = std::fs::remove_dir_all(&topology);
+    fn start(&self, memory: &Memory, program: &[String], place: &Path) -> Result<Child, String> {
+        let (topology, output) = (place.join("machine"), place.join("output"));
         let made: Made = self.machine.topology().parse()?;
         made.write(&topology).map_err(|error| format!("{}: {error}", topology.display()))?;
         let library = library(self.tern)?;
@@ -91,7 +104,7 @@ impl Job<'_> {
         command.args(["--no-library-path", "-n", &self.ranks.to_string()]).args(program);
         command.env("LD_LIBRARY_PATH", library).env("TERN_TOPOLOGY", topology).env(SETTING, memory.name());
         command.env_remove("TERN_BOUND").envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let output = std::fs::File::create(output).map_err(|error| format!("{}: {error}", output.display()))?;
+        let output = std::fs::File::create(&output).map_err(|error| format!("{}: {error}", output.display()))?;
         command.stdin(Stdio::null()).stdout(output);
         let core = one_core();
         // SAFETY: two system calls, which allocate nothing. Where they are refused, the run is slower, or differs from the next.

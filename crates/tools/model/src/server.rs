@@ -216,7 +216,8 @@ impl<'a> Server<'a> {
         }
         let (core, mut start, mut end) = (self.ranks[rank].core, begin, written);
         for (name, bytes) in parts(range) {
-            let others: Vec<usize> = self.lines.holders(name).iter().copied().filter(|&holder| holder != core).collect();
+            let others: Vec<usize> =
+                self.lines.holders(name).iter().copied().filter(|&holder| holder != core).collect();
             others.into_iter().for_each(|holder| self.disturb(holder));
             let came = self.ranks[rank].comes.remove(&name).unwrap_or(0.0);
             end = end.max(self.lines.write(core, name, bytes, start)).max(came);

@@ -71,8 +71,10 @@ pub fn cores() -> Option<u32> {
 /// The clock stands still until all processes have come here, and is virtual from then on.
 pub fn begin() {
     let Some(&joined) = JOINED.get() else { return };
-    let [step, near] = [&joined.header().step, &joined.header().near].map(|word| f64::from_bits(word.load(Ordering::Relaxed)));
-    let mut client = Client { joined, clock: 0.0, until: 0.0, step, near, stale: 0, held: Held::default(), looked: Vec::new() };
+    let [step, near] =
+        [&joined.header().step, &joined.header().near].map(|word| f64::from_bits(word.load(Ordering::Relaxed)));
+    let mut client =
+        Client { joined, clock: 0.0, until: 0.0, step, near, stale: 0, held: Held::default(), looked: Vec::new() };
     let process = Range { offset: std::process::id().into(), ..Range::default() };
     client.ask(Act::Begin, Range { offset: joined.core.into(), ..Range::default() }, process);
     CLIENT.set(Some(client));

@@ -4,10 +4,10 @@
 
 use super::cell::Cell;
 use super::table::{Hold, Slot};
-use tern_atomics::{AtomicU32, AtomicU64};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::mm::{self, MapFlags, ProtFlags};
 use std::io;
+use tern_atomics::{AtomicU32, AtomicU64};
 
 const PAGE: usize = tern_node::LARGEST_PAGE;
 /// Regions of one member at a time.

@@ -1,9 +1,9 @@
 //! The posted receives under loom.
 
 use super::{PostedReceives, Published, SLOTS, Stage};
-use tern_atomics::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
+use tern_atomics::{AtomicU32, Ordering};
 use tern_copy::Target;
 use tern_device::{Key, Memory};
 

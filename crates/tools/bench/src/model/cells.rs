@@ -93,6 +93,25 @@ impl Figure {
     }
 }
 
+fn crossings(from: &Mark, to: &Mark) -> Vec<(&'static str, usize)> {
+    let (before, after) = (from.crossings, to.crossings);
+    vec![("package", after.package - before.package), ("l3", after.cache - before.cache)]
+}
+
+/// A line for each pair of levels that two marks in a row have: the time and the lines of the last such pair.
+pub fn between(marks: &[Mark]) -> Vec<String> {
+    let mut told: Vec<((i32, i32), String)> = Vec::new();
+    for pair in marks.windows(2) {
+        let levels = (pair[0].level, pair[1].level);
+        let lines: String =
+            crossings(&pair[0], &pair[1]).iter().map(|(border, lines)| format!(" {border}={lines}")).collect();
+        let line = format!("from {} to {}: {:.2} us{lines}", levels.0, levels.1, (pair[1].time - pair[0].time) / 1e3);
+        told.retain(|(known, _)| *known != levels);
+        told.push((levels, line));
+    }
+    told.into_iter().map(|(_, line)| line).collect()
+}
+
 /// The figures of the cells, from the marks of the program that ran them: one in front of each call, and one behind it.
 pub fn figures(cells: &[Cell], marks: &[Mark]) -> Result<Vec<Figure>, String> {
     let mut calls = marks.chunks_exact(2);
@@ -100,13 +119,13 @@ pub fn figures(cells: &[Cell], marks: &[Mark]) -> Result<Vec<Figure>, String> {
         let of_cell: Vec<&[Mark]> = calls.by_ref().take(cell.calls as usize).collect();
         let [.., last] = of_cell.as_slice() else { return None };
         let nanoseconds: f64 = of_cell.iter().map(|call| call[1].time - call[0].time).sum();
-        let (before, after) = (last[0].crossings, last[1].crossings);
-        let complete = of_cell.len() as u64 == cell.calls && of_cell.iter().all(|call| (call[0].level, call[1].level) == (1, 2));
+        let complete =
+            of_cell.len() as u64 == cell.calls && of_cell.iter().all(|call| (call[0].level, call[1].level) == (1, 2));
         complete.then(|| Figure {
             operation: cell.operation,
             bytes: cell.bytes,
             microseconds: nanoseconds / cell.calls as f64 / 1e3,
-            crossings: vec![("package", after.package - before.package), ("l3", after.cache - before.cache)],
+            crossings: crossings(&last[0], &last[1]),
         })
     };
     cells.iter().map(figure).collect::<Option<_>>().ok_or_else(|| "the program has not made all calls".into())
@@ -119,7 +138,8 @@ mod tests {
 
     #[test]
     fn marks_become_figures() {
-        let mark = |level, time, package| Mark { level, time, crossings: Crossings { package, ..Crossings::default() } };
+        let mark =
+            |level, time, package| Mark { level, time, crossings: Crossings { package, ..Crossings::default() } };
         let marks = [mark(1, 0.0, 0), mark(2, 1000.0, 5), mark(1, 1000.0, 5), mark(2, 3000.0, 8)];
         let cell = Cell { calls: 2, ..Cell::new("bcast", 8, 4) };
         let figures = figures(&[cell], &marks).expect("all calls");

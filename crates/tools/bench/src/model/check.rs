@@ -5,10 +5,10 @@ use super::cells::{self, Cell};
 use std::process::Command;
 use tern_node::list;
 
-/// Rounds of a cell, of which the median counts.
-const ROUNDS: u64 = 15;
+/// Rounds of a cell, of which the quickest counts: others may have been on the cores in the rest.
+const ROUNDS: u64 = 60;
 /// Nanoseconds that a round takes, about.
-const ROUND: f64 = 2e7;
+const ROUND: f64 = 2e6;
 
 /// Relative error from which on a cell is marked.
 const LIMIT: f64 = 0.25;
@@ -25,7 +25,11 @@ pub fn run(stage: &Stage, operations: &[&'static str], sizes: &[u64]) -> Result<
     for operation in operations {
         let (cells, _) = cells::of(operation, sizes, stage.ranks);
         let modelled = times(&stage.run(&words(&program, &cells, 1))?.output)?;
-        let calls = |cell: &Cell, time: f64| Cell { before: 200, calls: (ROUND / 1e3 / time).clamp(4.0, 20_000.0) as u64, ..*cell };
+        let calls = |cell: &Cell, time: f64| Cell {
+            before: 200,
+            calls: (ROUND / 1e3 / time).clamp(2.0, 5000.0) as u64,
+            ..*cell
+        };
         let cells: Vec<Cell> = cells.iter().zip(&modelled).map(|(cell, &time)| calls(cell, time)).collect();
         let real = times(&real(stage, &words(&program, &cells, ROUNDS))?)?;
         for ((cell, model), real) in cells.iter().zip(modelled).zip(real) {
@@ -58,6 +62,8 @@ fn real(stage: &Stage, words: &[String]) -> Result<String, String> {
     let done = command.output().map_err(|error| format!("mpiexec: {error}"))?;
     match done.status.success() {
         true => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
-        false => Err(format!("on cores {}: {}", list(&tern_node::kernel_affinity()), String::from_utf8_lossy(&done.stderr))),
+        false => {
+            Err(format!("on cores {}: {}", list(&tern_node::kernel_affinity()), String::from_utf8_lossy(&done.stderr)))
+        }
     }
 }

@@ -41,12 +41,12 @@ impl Memory {
         self.processes
     }
 
-    fn header(&self) -> &Header {
+    pub(super) fn header(&self) -> &Header {
         // SAFETY: mapped while self lives; it begins as zeros, and is touched as atomics alone.
         unsafe { &*self.at.cast() }
     }
 
-    fn slot(&self, rank: usize) -> &Slot {
+    pub(super) fn slot(&self, rank: usize) -> &Slot {
         assert!(rank < self.processes, "a slot for each process");
         // SAFETY: as above; the slots follow the header.
         unsafe { &*self.at.add(size_of::<Header>()).cast::<Slot>().add(rank) }
