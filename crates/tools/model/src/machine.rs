@@ -32,6 +32,8 @@ pub struct Machine {
     transfer: [f64; 3],
     /// Bytes a nanosecond that one core reads, by [`Distance`].
     bytes: [f64; 3],
+    /// Bytes a nanosecond that a core copies within its own caches.
+    own: f64,
     /// Nanoseconds of instructions for each access.
     pub step: f64,
 }
@@ -67,6 +69,7 @@ impl Machine {
             cores: number("cores")? as usize,
             transfer: [number("near")?, number("inside")?, number("across")?],
             bytes: [number("near_bytes")?, number("inside_bytes")?, number("across_bytes")?],
+            own: number("own_bytes")?,
             step: number("step")?,
         })
     }
@@ -104,9 +107,9 @@ impl Machine {
         self.transfer[Distance::Near as usize]
     }
 
-    /// Nanoseconds in which a core moves so many bytes within its cache.
-    pub fn near(&self, bytes: usize) -> f64 {
-        bytes as f64 / self.bytes[Distance::Near as usize]
+    /// Nanoseconds in which a core moves so many bytes within its own caches.
+    pub fn own(&self, bytes: usize) -> f64 {
+        bytes as f64 / self.own
     }
 
     /// Nanoseconds that a barrier needs at least: at each level one transfer for each of the others, up and down.

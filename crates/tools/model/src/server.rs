@@ -179,7 +179,7 @@ impl<'a> Server<'a> {
 
     /// Nanoseconds in which a core moves so many bytes in its own caches, of more than a few lines.
     fn bytes(&self, bytes: u64) -> f64 {
-        if bytes > SHORT { self.machine.near(bytes as usize) } else { 0.0 }
+        if bytes > SHORT { self.machine.own(bytes as usize) } else { 0.0 }
     }
 
     /// When `rank` has the range, which it asks for from `begin` on. Lines of which none depends on another are under way at once.

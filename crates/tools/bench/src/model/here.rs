@@ -45,6 +45,23 @@ fn bandwidth(cores: [usize; 2]) -> f64 {
     })
 }
 
+/// Bytes a nanosecond that one core copies within its own caches: the best of some rounds.
+fn own_bandwidth(core: usize) -> f64 {
+    let copy = move || {
+        probe::pin(core);
+        let (from, mut to) = (vec![1u8; BYTES], vec![0u8; BYTES]);
+        let mut best = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            let start = Instant::now();
+            to.copy_from_slice(black_box(&from));
+            black_box(&mut to);
+            best = best.min(start.elapsed().as_nanos() as f64);
+        }
+        BYTES as f64 / best
+    };
+    thread::scope(|scope| scope.spawn(copy).join().unwrap_or(50.0))
+}
+
 /// Nanoseconds in which one core takes a line that the other one has just changed, and changes it: half of a way to and fro by compare and swap, as the
 /// figures of the machine files were measured. The best of some rounds.
 fn transfer(cores: [usize; 2]) -> f64 {
@@ -87,6 +104,7 @@ pub fn text() -> Result<String, String> {
         text.push_str(&format!("{place} {line:.1} # measured between the first two\n"));
         text.push_str(&format!("{place}_bytes {bytes:.2} # measured there\n"));
     }
+    text.push_str(&format!("own_bytes {:.2} # measured on the first\n", own_bandwidth(first)));
     text.push_str("step 2 # assumed\n");
     Ok(text)
 }

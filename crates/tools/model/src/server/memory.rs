@@ -55,7 +55,7 @@ impl Memory {
     /// Tells the processes of the machine.
     pub(super) fn describe(&self, machine: &Machine) {
         self.header().cores.store(machine.size() as u32, Ordering::Relaxed);
-        self.header().near.store((1e6 / machine.near(1_000_000)).to_bits(), Ordering::Relaxed);
+        self.header().near.store((1e6 / machine.own(1_000_000)).to_bits(), Ordering::Relaxed);
         self.header().step.store(machine.step.to_bits(), Ordering::Relaxed);
     }
 
