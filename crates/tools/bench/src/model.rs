@@ -45,6 +45,8 @@ struct Stage<'a> {
     ranks: usize,
     places: &'a Places,
     output: PathBuf,
+    /// What the library gets for its choices, beside the environment.
+    variables: Vec<(String, String)>,
     verbose: bool,
 }
 
@@ -56,7 +58,7 @@ impl Stage<'_> {
             ranks: self.ranks,
             tern: &self.places.tern,
             folder: &self.output,
-            variables: &[],
+            variables: &self.variables,
         };
         let outcome = job.run(program)?;
         if self.verbose {
@@ -106,7 +108,9 @@ pub fn measure(options: &Options, places: &Places, words: &Words) -> Result<(), 
         name => Machine::named(name)?,
     };
     let ranks = options.ranks.first().copied().unwrap_or(machine.size());
-    let stage = Stage { name: &words.machine, machine, ranks, places, output, verbose: options.verbose };
+    // Jobs on this machine know what copies cost here, and so do those in its model.
+    let variables = if words.machine == "here" { here::costs(&places.tern) } else { Vec::new() };
+    let stage = Stage { name: &words.machine, machine, ranks, places, output, variables, verbose: options.verbose };
     if !words.program.is_empty() {
         let outcome = stage.run(&words.program)?;
         print!("{}", outcome.output);

@@ -37,12 +37,12 @@ pub struct Cell {
 
 impl Cell {
     pub fn new(operation: &'static str, bytes: u64, ranks: usize) -> Cell {
-        // Longer payloads have fewer places, which are all used after fewer calls; and each call takes longer.
+        // Longer payloads have fewer places, which are all used after fewer calls; and each call takes longer. Some are for what the library learns.
         let moved = bytes * blocks(operation, ranks);
         let (before, calls) = match moved {
             ..=16_384 => (TURNS, CALLS),
-            ..=262_144 => (12, 4),
-            _ => (4, 2),
+            ..=262_144 => (20, 4),
+            _ => (12, 2),
         };
         Cell { operation, bytes, before, calls }
     }

@@ -3,6 +3,8 @@
 
 use crate::probe;
 use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Instant;
@@ -107,4 +109,13 @@ pub fn text() -> Result<String, String> {
     text.push_str(&format!("own_bytes {:.2} # measured on the first\n", own_bandwidth(first)));
     text.push_str("step 2 # assumed\n");
     Ok(text)
+}
+
+/// The setting by which a job in the model takes the costs that jobs of this machine have measured; none if they have measured none.
+pub fn costs(tern: &Path) -> Vec<(String, String)> {
+    const TOLD: &str = "TERN_COSTS_FILE=";
+    let said = Command::new(tern.join("bin/mpiexec")).args(["-n", "2", "env"]).output();
+    let said = said.map(|said| String::from_utf8_lossy(&said.stdout).into_owned()).unwrap_or_default();
+    let file = said.lines().find_map(|line| line.strip_prefix(TOLD)).filter(|file| !file.is_empty());
+    file.map(|file| ("TERN_COSTS".to_string(), file.to_string())).into_iter().collect()
 }
