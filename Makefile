@@ -123,6 +123,7 @@ model:
 
 # Processes in virtual time: lines that cross the borders of a large node, equal runs, and C programs, in a few minutes.
 check-model: model
+	RUSTFLAGS='--cfg tern_model' CARGO_TARGET_DIR=$(TARGET)/model $(CARGO) test -q --package tern-atomics
 	tests/model-test.sh $(LOCAL)
 
 bench: local
