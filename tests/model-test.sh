@@ -53,7 +53,7 @@ line=$(told more)
 if [ -n "$line" ] && ! is_within "$line"; then ok "a shared line more is seen: $line"; else fail "a shared line more is seen" "$line"; fi
 
 echo "-- C programs"
-programs="coll_ways coll_intra coll_roots coll_types coll_vector p2p_sendrecv p2p_order p2p_modes p2p_complete p2p_types p2p_truncate"
+programs="coll_ways coll_intra coll_roots coll_types coll_vector p2p_sendrecv p2p_order p2p_complete p2p_types p2p_truncate"
 compiled
 for program in $programs; do
     for ranks in 4 8; do
