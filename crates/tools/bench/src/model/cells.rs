@@ -40,8 +40,8 @@ impl Cell {
         // Longer payloads have fewer places, which are all used after fewer calls; and each call takes longer. Some are for what the library learns.
         let moved = bytes * blocks(operation, ranks);
         let (before, calls) = match moved {
-            ..=16_384 => (TURNS, CALLS),
-            ..=262_144 => (20, 4),
+            0..16_385 => (TURNS, CALLS),
+            16_385..262_145 => (20, 4),
             _ => (12, 2),
         };
         Cell { operation, bytes, before, calls }
