@@ -158,7 +158,7 @@ impl Window {
             if let Some(found) = read(table) {
                 return Ok(found);
             }
-            std::thread::yield_now();
+            tern_atomics::yield_now();
             looks = looks.wrapping_add(1);
             if looks.is_multiple_of(LOOKS) && self.has_died(rank) {
                 // It may have come to the end of the change before.

@@ -10,13 +10,13 @@ use crate::ring::blocks::Division;
 use crate::segment::{AREAS, Geometry, LARGE, MAX_PROCESSES, Occupation, Segment};
 use crate::single_copy::RegionAccess;
 use crate::state::Shm;
-use crate::sync::Ordering;
 use crate::transfers::Transfers;
 use crate::vigil::Vigil;
 use rustix::fd::BorrowedFd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
+use tern_atomics::Ordering;
 use tern_device::{Abilities, Bound, Channel, ControlSlots, Direct, Header, Payload, Sink};
 use tern_tune::OwnCacheRoom;
 
