@@ -8,4 +8,5 @@
 
 pub mod lines;
 pub mod machine;
+pub mod references;
 pub mod replay;

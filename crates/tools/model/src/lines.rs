@@ -68,6 +68,8 @@ impl Set {
 struct Line {
     /// Who holds it: hyper-threads, cores, caches, nodes and packages.
     holders: [Set; 5],
+    /// The hyper-threads, in the order in which they got it.
+    list: Vec<usize>,
     /// The cache of the core that has written it last.
     written: Option<usize>,
     home: usize,
@@ -79,7 +81,7 @@ struct Line {
 
 impl Line {
     fn new(home: usize) -> Line {
-        Line { holders: Default::default(), written: None, home, free: 0.0, near: HashMap::new() }
+        Line { holders: Default::default(), list: Vec::new(), written: None, home, free: 0.0, near: HashMap::new() }
     }
 
     /// `core` and the parts that it is in, as [`Line::holders`] has them.
@@ -110,11 +112,14 @@ impl Line {
     fn hold(&mut self, core: usize, place: Place) {
         let numbers = Line::numbers(core, place);
         self.holders.iter_mut().zip(numbers).for_each(|(holders, number)| holders.add(number));
+        self.list.push(core);
     }
 
     /// Leaves it to `core` alone; gives how far the farthest of the others is.
     fn take(&mut self, core: usize, place: Place) -> Option<Distance> {
         use Distance::{Across, Core, Inside, Near, Node};
+        self.list.clear();
+        self.list.push(core);
         let numbers = Line::numbers(core, place);
         let mut others = [false; 5];
         self.holders
@@ -165,6 +170,11 @@ impl<'a> Lines<'a> {
             Entry::Occupied(mut line) => line.get_mut().home = node,
             Entry::Vacant(place) => _ = place.insert(Line::new(node)),
         }
+    }
+
+    /// The hyper-threads that hold it.
+    pub fn holders(&self, name: Name) -> &[usize] {
+        self.lines.get(&name).map_or(&[], |line| &line.list)
     }
 
     /// `core` reads from `now` on; gives when it has the `bytes`.

@@ -14,7 +14,9 @@ fn a_hit_is_free_and_a_write_takes_the_line_from_its_readers() {
     assert_eq!(lines.read(1, LINE, 64, 0.0), 23.0);
     assert_eq!(lines.read(1, LINE, 64, 30.0), 30.0);
     assert_eq!(lines.read(48, LINE, 64, 30.0), 227.0);
+    assert_eq!(lines.holders(LINE), [0, 1, 48]);
     assert_eq!(lines.write(0, LINE, 64, 300.0), 497.0);
+    assert_eq!(lines.holders(LINE), [0]);
     assert_eq!(lines.read(1, LINE, 64, 497.0), 520.0);
     assert_eq!(lines.crossings, Crossings { package: 2, numa: 2, cache: 2 });
 }

@@ -40,6 +40,19 @@ fn loads_of_what_is_there_overlap_up_to_the_window() {
 }
 
 #[test]
+fn polls_do_not_wait_for_each_other() {
+    // Two caches of the node publish at one time.
+    let with = |steps: [Step; 2]| {
+        let mut members = vec![Vec::new(); 17];
+        (members[0], members[8], members[16]) = (steps.to_vec(), publish(), publish());
+        once(&members)
+    };
+    assert_eq!(with([wait(8), wait(16)]), 2.0 + 2.0 + 107.0 + 2.0 + 107.0, "the second behind the first");
+    let poll = |owner| Step::Poll { owner, turn: 1 };
+    assert_eq!(with([poll(8), poll(16)]), 2.0 + 2.0 + 107.0 + 64.0 / 51.0, "one line more on the link");
+}
+
+#[test]
 fn a_member_goes_on_while_its_store_is_on_its_way() {
     let machine = milan();
     // The other package reads the line, and in the next call but one it is written again.
