@@ -115,7 +115,7 @@ kmod:
 
 # Figures of made-up large nodes: of one with MACHINE=2x-epyc-7r13, else of all.
 model:
-	MACHINE='$(MACHINE)' cargo test -q -p tern-model --test tern -- --ignored --nocapture figures
+	MACHINE='$(MACHINE)' RANKS='$(RANKS)' cargo test -q -p tern-model --test tern -- --ignored --nocapture figures
 
 bench: local
 	scripts/bench.sh $(LOCAL) $(ARGS)

@@ -11,6 +11,7 @@ use tern_device::seen::{self, Act, Look};
 use tern_layout::{Basic, Type};
 use tern_mcm::{Mcm, Patience};
 use tern_model::machine::Machine;
+use tern_model::references::{Reference, best};
 use tern_model::replay::{Cost, Step, replay};
 use tern_policy::collective::Parts;
 use tern_shm::Shm;
@@ -27,6 +28,22 @@ const CALLS: usize = 80;
 
 /// Lines that cross the two packages in a short call: one up and one down, each with the request by which its owner gets it back.
 const PACKAGE: usize = 4;
+/// How far behind the best reference Tern may be and count as level with it.
+const LEVEL: f64 = 0.95;
+/// Operations with bytes of each member, for the figures.
+const CELLS: [(&str, usize); 11] = [
+    ("barrier", 0),
+    ("bcast", 8),
+    ("bcast", 1024),
+    ("bcast", 32 << 10),
+    ("reduce", 8),
+    ("reduce", 1024),
+    ("allreduce", 8),
+    ("allreduce", 256),
+    ("allreduce", 1024),
+    ("allreduce", 16 << 10),
+    ("allgather", 8),
+];
 /// How many times [`Machine::bound`] a short call may take.
 const TIMES: f64 = 1.5;
 
@@ -49,7 +66,7 @@ fn steps(machine: &Machine, size: usize, forced: &str, body: impl Fn(&Member) + 
         (0..3).for_each(|_| body(&member));
         seen::looks(true);
         body(&member);
-        let looks = seen::looks(false);
+        let looks = in_time(seen::looks(false));
         let area = |rank: usize| shared.mcm().control_slots(rank as u32, 1).expect("lines").memory() as usize;
         let owners: HashMap<usize, usize> = (0..size).map(|rank| (area(rank), rank)).collect();
         tern_coll::run(shared, &peers, tern_coll::barrier(&peers)).expect("a barrier by messages");
@@ -57,7 +74,10 @@ fn steps(machine: &Machine, size: usize, forced: &str, body: impl Fn(&Member) + 
         // SAFETY: made above.
         drop(unsafe { Box::from_raw(adi) });
         std::mem::forget(bomb);
-        in_order(once_each(&looks).flat_map(|look| step(look, owners[&look.area])).collect(), rank as usize)
+        let steps =
+            in_order(once_each(&looks).flat_map(|look| step(look, owners[&look.area])).collect(), rank as usize);
+        // Along a tree, a member polls all that it waits for by turns.
+        if forced.contains("lines") { steps } else { steps.into_iter().map(polled).collect() }
     };
     std::thread::scope(|scope| {
         let member = &member;
@@ -77,6 +97,15 @@ impl Drop for Bomb {
     }
 }
 
+/// What a member looks at that waits for nobody long. Else it also looks in the line of the turn before whether its neighbour waits in another call.
+fn in_time(looks: Vec<Look>) -> Vec<Look> {
+    let all: HashSet<_> = looks.iter().map(|look| (look.area, look.turn, look.act)).collect();
+    let has = |look: &Look, turn: u64, act: Act| all.contains(&(look.area, turn, act));
+    let late =
+        |look: &Look| look.act == Act::Look && !has(look, look.turn, Act::Read) && has(look, look.turn + 1, Act::Look);
+    looks.iter().filter(|look| !late(look)).copied().collect()
+}
+
 /// All that a member did, but of several equal looks the first: how often a member polls depends on the machine that the test runs on.
 fn once_each(looks: &[Look]) -> impl Iterator<Item = &Look> {
     let mut before = HashSet::new();
@@ -94,6 +123,13 @@ fn in_order(mut steps: Vec<Step>, me: usize) -> Vec<Step> {
         });
     }
     steps
+}
+
+fn polled(step: Step) -> Step {
+    match step {
+        Step::Await { owner, turn } => Step::Poll { owner, turn },
+        other => other,
+    }
 }
 
 /// Turns from the one that a member publishes with a payload to the one whose line it fetches then.
@@ -170,7 +206,7 @@ fn a_shared_line_too_many_is_seen() {
     let machine = milan();
     let members = steps(&machine, 96, "", |member| {
         call(member, "allreduce", 8);
-        member.adi.mcm().control_slots(0, 1).expect("lines").reached(1);
+        member.adi.mcm().control_slots(1, 1).expect("lines").reached(1);
     });
     // The turn that the members look at is one of this call's in the replay, so that it is written each time.
     let turn = |steps: &[Step]| {
@@ -178,7 +214,7 @@ fn a_shared_line_too_many_is_seen() {
     };
     let first = turn(&members[0]).expect("a turn");
     let again = |step: Step| {
-        if step == (Step::Await { owner: 0, turn: 1 }) { Step::Await { owner: 0, turn: first } } else { step }
+        if step == (Step::Poll { owner: 1, turn: 1 }) { Step::Poll { owner: 1, turn: first } } else { step }
     };
     let members: Vec<Vec<Step>> = members.into_iter().map(|steps| steps.into_iter().map(again).collect()).collect();
     let cost = replay(&machine, &members, CALLS);
@@ -193,27 +229,44 @@ fn a_long_broadcast_crosses_the_packages_once() {
     assert!((2 * lines..2 * lines + lines / 16).contains(&cost.crossings.package), "{cost:?}");
 }
 
-/// Prints Tern's figures beside its flat forms, of the machine in the variable MACHINE or of all.
+/// Tern's time beside the best reference's: 1 where they are equal, more where Tern is ahead.
+fn ahead(machine: &Machine, ranks: usize, operation: &str, bytes: usize) -> (Cost, Reference, f64) {
+    let cost = cost(machine, ranks, "", operation, bytes);
+    let best = best(machine, operation.parse().expect("an operation"), bytes, ranks);
+    let ahead = best.cost.nanoseconds / cost.nanoseconds;
+    (cost, best, ahead)
+}
+
+#[test]
+fn short_operations_are_level_with_the_best_of_others() {
+    let machine = milan();
+    for (operation, bytes) in [("barrier", 0), ("bcast", 8)] {
+        let (cost, best, ahead) = ahead(&machine, 64, operation, bytes);
+        assert!(ahead >= LEVEL, "{operation}: {ahead}, {cost:?}, {best:?}");
+    }
+}
+
+/// Prints Tern's figures beside its flat forms and beside the best reference, of the machine in the variable MACHINE or of all, and of as many members as
+/// RANKS says, or of several numbers.
 #[test]
 #[ignore = "prints figures for `make model`"]
 fn figures() {
-    let chosen = std::env::var("MACHINE").ok().filter(|name| !name.is_empty());
-    for name in Machine::names().filter(|name| chosen.as_deref().is_none_or(|chosen| chosen == *name)) {
+    let chosen = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (machine, ranks) = (chosen("MACHINE"), chosen("RANKS").and_then(|ranks| ranks.parse().ok()));
+    for name in Machine::names().filter(|name| machine.as_deref().is_none_or(|machine| machine == *name)) {
         let machine = Machine::named(name).expect("a machine");
-        for ranks in [64, 96, 192, 288].into_iter().filter(|&ranks| ranks <= machine.size()) {
-            println!("# {name}, {ranks} ranks, bound of all cores {:.2} us", machine.bound() / 1e3);
-            for (operation, bytes) in
-                [("barrier", 0), ("bcast", 8), ("reduce", 8), ("allreduce", 8), ("allreduce", 1024), ("allgather", 8)]
-            {
-                for way in ["tree", "lines"] {
-                    let cost = cost(&machine, ranks, &format!("{operation}={way}"), operation, bytes);
-                    let lines = cost.crossings;
-                    let us = cost.nanoseconds / 1e3;
-                    println!(
-                        "{operation} {bytes} {us:.2} package={} numa={} l3={} {way}",
-                        lines.package, lines.numa, lines.cache
-                    );
-                }
+        let all = [64, 96, 192, 288].into_iter().filter(|&count| ranks.is_none_or(|ranks| ranks == count));
+        for ranks in all.filter(|&ranks| ranks <= machine.size()) {
+            let bound = machine.bound_of(ranks);
+            println!("# {name}, {ranks} ranks, bound {:.2} us", bound / 1e3);
+            for (operation, bytes) in CELLS {
+                let (cost, best, ahead) = ahead(&machine, ranks, operation, bytes);
+                let (lines, us) = (cost.crossings, cost.nanoseconds / 1e3);
+                let flat =
+                    self::cost(&machine, ranks, &format!("{operation}=lines"), operation, bytes).nanoseconds / 1e3;
+                print!("{operation} {bytes} {us:.2} package={} numa={} l3={}", lines.package, lines.numa, lines.cache);
+                print!(" bound={:.2} flat={flat:.2} ahead={ahead:.2}", cost.nanoseconds / bound);
+                println!(" best={:.2} {}, {}", best.cost.nanoseconds / 1e3, best.name, best.parameters);
             }
         }
     }

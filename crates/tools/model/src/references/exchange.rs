@@ -170,10 +170,9 @@ pub fn radices(machine: &Machine, ranks: usize) -> Vec<Vec<usize>> {
     let mut levels = Vec::new();
     let mut rest = ranks;
     for (parts, _) in machine.levels() {
-        let level = if rest <= parts { rest } else { parts };
-        if rest % level != 0 {
-            return Vec::new();
-        }
+        // Of a level that does not divide them, as much as does.
+        let level =
+            (1..=parts.min(rest)).rev().find(|level| parts.min(rest) % level == 0 && rest % level == 0).unwrap_or(1);
         rest /= level;
         levels.push(level);
     }
