@@ -28,8 +28,8 @@ mod branch;
 use branch::Branch;
 pub(super) use branch::Trees;
 
-/// How long a member waits before it says what it waits in: longer than others are behind in a loop of short calls.
-const PATIENT: Duration = Duration::from_millis(1);
+/// How long a member waits before it says what it waits in: much longer than others are behind in a loop of short calls.
+const PATIENT: Duration = Duration::from_millis(100);
 /// Looks in vain between two at the clock. One that sleeps between two looks says it in time, too.
 const GLANCES: u32 = 4;
 
@@ -192,13 +192,9 @@ impl Climb<'_> {
         if theirs & DISSENT != 0 {
             return false;
         }
-        if theirs & 0xf == Kind::Waits as u64 && (own ^ theirs) >> HISTORY == 0 {
-            return true;
-        }
-        // What it waits for has taken the place of what the turn was. Histories differ for a reason that has been told in the block, or else for this turn.
-        let is_known = self.trees.run.told.get() > turn - turn % super::BLOCK;
-        if theirs & 0xf == Kind::Waits as u64 && !is_known {
-            return false;
+        if theirs & 0xf == Kind::Waits as u64 {
+            // What it waits for has taken the place of what the turn was; only the history tells that by now.
+            return (own ^ theirs) >> HISTORY == 0;
         }
         let before = if self.alone { turn } else { self.untold() }..turn;
         let agreed = |turn: u64| self.lines.check(rank, turn).err().is_none_or(|wrong| is_forgotten(&wrong));
@@ -466,7 +462,6 @@ impl Climb<'_> {
     /// What is told once is not told again.
     fn note_told(&self) {
         self.lines.compared.set(self.lines.turn.get());
-        self.trees.run.told.set(self.lines.turn.get());
     }
 
     /// Why `neighbour` does not agree: what somebody has called in one of the turns, or in one of the block before them.

@@ -25,8 +25,6 @@ pub(super) struct Run {
     pub(super) last: Cell<u64>,
     /// A turn that the neighbours are known to have reached.
     pub(super) near: Cell<u64>,
-    /// The last turn of an operation that has told of a disagreement.
-    pub(super) told: Cell<u64>,
 }
 
 /// The edges of a member in one direction.
