@@ -21,7 +21,7 @@ ifneq ($(ARCH),$(shell uname -m))
 include scripts/cross.mk
 endif
 
-.PHONY: help build install local demo test check-deep check-model chaos check-arm64 check-arm64-guest check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
+.PHONY: help build install local demo test check-deep check-model model-lines chaos check-arm64 check-arm64-guest check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -126,6 +126,10 @@ model:
 check-model: model
 	RUSTFLAGS='--cfg tern_model' CARGO_TARGET_DIR=$(TARGET)/model $(CARGO) test -q --package tern-atomics
 	tests/model-test.sh $(LOCAL)
+
+# Tern's control lines beside the best algorithm of others on made-up machines, in this process: a minute and more. MACHINE=2x-epyc-7r13, RANKS=96.
+model-lines:
+	MACHINE='$(MACHINE)' RANKS='$(RANKS)' cargo test -q -p tern-model --test tern -- --ignored --nocapture figures
 
 bench: local
 	scripts/bench.sh $(LOCAL) $(ARGS)

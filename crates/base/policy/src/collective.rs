@@ -41,7 +41,7 @@ pub use plan::{CollPlan, CollReason, CollStep, CollWay};
 pub use read_in_place::{InPlace, Measured, ReadInPlace};
 pub use selection::{Forced, Selection, SelectionError, able};
 pub use shape::{Beside, Members, Operands, Shape, Without};
-pub use tree::{ANYWHERE, Parts, TREE_FROM, Tree, grows};
+pub use tree::{ANYWHERE, Edges, Parts, TREE_FROM, Top, Tree, TreeForm, grows};
 
 #[cfg(test)]
 mod tests;

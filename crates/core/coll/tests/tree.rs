@@ -9,7 +9,7 @@ use tern_coll::lines::Fast;
 use tern_coll::lines::refusal::{Call, Known};
 use tern_coll::ops::Op;
 use tern_coll::{Buffer, Operator, Peers, Selection, fast};
-use tern_device::seen::{self, Look};
+use tern_device::seen::{self, Act, Look};
 use tern_layout::{Basic, Type};
 use tern_mcm::{Mcm, Patience};
 use tern_policy::collective::Parts;
@@ -240,6 +240,37 @@ fn a_refused_call_fails_where_it_is_missed_and_nothing_after_it() {
     }
 }
 
+/// Members that nobody hears of before they take part refuse a call, and nobody hangs.
+#[test]
+fn all_that_begin_may_refuse_a_call() {
+    let calls = [
+        (0, Call::Barrier, 0),
+        (4, Call::Allreduce, 1),
+        (2, Call::Reduce, 100),
+        (6, Call::Allgather, 1),
+        (1, Call::Bcast, 20),
+    ];
+    let makers: [&[usize]; 3] = [&[0], &[0, 2, 4, 6], &[5]];
+    for (parts, makers) in [(1, 1, 8), (2, 2, 2)].into_iter().flat_map(|parts| makers.map(|makers| (parts, makers))) {
+        let failed = node(&machine(parts.0, parts.1, parts.2), TREES, |member| {
+            let mut failed = 0;
+            for (number, (which, refused, len)) in calls.into_iter().enumerate() {
+                if makers.contains(&member.rank) {
+                    failed += usize::from(call(member, number, which, len, 0) != Some(Ok(())));
+                } else {
+                    member.peers.refused.borrow_mut().push(refused);
+                    let next = Known { call: Call::Scatter, root: 0, bytes: 24 };
+                    member.peers.lines(member.adi).expect("lines").settle(member.adi, &member.peers, &next);
+                }
+                is_right("the call after it", call(member, number + 100, 7, 3, 0));
+                is_right("another one", call(member, number + 200, 4, 3, 0));
+            }
+            failed
+        });
+        assert!(makers.iter().all(|&maker| failed[maker] >= 3), "{makers:?} make the calls: {failed:?}");
+    }
+}
+
 /// What crosses the borders of parts at `level` in one call, of all members.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Crossings {
@@ -247,6 +278,15 @@ struct Crossings {
     lines: usize,
     /// Bytes of payloads that do not lie in the line of their turn.
     bytes: usize,
+}
+
+/// What a member looks at that waits for nobody long. Else it also looks in the line of the turn before whether its neighbour waits in another call.
+fn in_time(looks: Vec<Look>) -> Vec<Look> {
+    let all: HashSet<_> = looks.iter().map(|look| (look.area, look.turn, look.act)).collect();
+    let has = |look: &Look, turn: u64, act: Act| all.contains(&(look.area, turn, act));
+    let late =
+        |look: &Look| look.act == Act::Look && !has(look, look.turn, Act::Read) && has(look, look.turn + 1, Act::Look);
+    looks.iter().filter(|look| !late(look)).copied().collect()
 }
 
 /// Counts that in one call of many that follow each other.
@@ -258,7 +298,7 @@ fn crossings(parts: &[Parts], level: usize, forced: &str, body: impl Fn(&Member)
         (0..3).for_each(|_| body(member));
         seen::looks(true);
         body(member);
-        let mine = seen::looks(false);
+        let mine = in_time(seen::looks(false));
         let owner = |look: &Look| areas.iter().position(|&area| area == look.area).expect("an owner");
         let part = |rank: usize| parts[rank][level];
         let across =
@@ -315,7 +355,7 @@ fn a_long_broadcast_crosses_each_border_once() {
 /// Members that call different operations are told so once, and the next ones are right.
 #[test]
 fn a_disagreement_is_told_once() {
-    for parts in [machine(1, 1, 2), machine(1, 1, 4), machine(2, 2, 2)] {
+    for parts in [machine(1, 1, 2), machine(1, 1, 4), machine(2, 2, 2), machine(2, 2, 3), machine(1, 1, 20)] {
         let told = node(&parts, TREES, |member| {
             let mut told = Vec::new();
             for odd in [0, 1] {

@@ -11,5 +11,6 @@
 pub mod job;
 pub mod lines;
 pub mod machine;
+pub mod references;
 pub mod replay;
 pub mod server;

@@ -128,6 +128,21 @@ pub fn waits(label: u64) -> Option<(usize, u8)> {
     waits.then_some((refused as usize, call as u8))
 }
 
+/// What a member publishes in place of `published`, its label of its last turn, when it waits long inside a call: which call it makes, and
+/// what all that make it take the same way have in common (a number of 15 bits, not 0).
+pub fn waiting_inside(published: u64, call: u8, way: u16) -> u64 {
+    waiting(published, 0, call) | (way as u64 & 0x7fff) << WAY
+}
+
+/// Where the way begins, behind a call's number in the place of the bytes.
+const WAY: u32 = 24 + 8;
+
+/// The call and the way of a member that waits inside a call; `None` if it does not.
+pub fn waits_inside(label: u64) -> Option<(u8, u16)> {
+    let way = (label >> WAY) as u16 & 0x7fff;
+    waits(label).filter(|&(refused, _)| refused == 0 && way != 0).map(|(_, call)| (call, way))
+}
+
 /// What is published in place of `stamped` by a member that has refused the call.
 pub fn refused(stamped: u64) -> u64 {
     label(Kind::Refused, 0, 0) | stamped & (STAMP | MORE | u64::MAX << HISTORY)
@@ -238,6 +253,17 @@ mod tests {
             assert!((odd..BLOCK).all(|turn| !agrees(turn)), "turn {odd}");
             assert!((BLOCK..2 * BLOCK).all(agrees), "turn {odd}");
         }
+    }
+
+    #[test]
+    fn who_waits_inside_a_call_tells_which() {
+        let published = stamped(label(Kind::Bcast, 3, 100), 70) | 77 << HISTORY;
+        let inside = waiting_inside(published, 13, 0x7abc);
+        assert_eq!((waits_inside(inside), waits(inside)), (Some((13, 0x7abc)), Some((0, 13))));
+        assert!(is_of_turn(inside, published) && inside >> HISTORY == 77);
+        assert_eq!(waits_inside(waiting(published, 0, 13)), None, "before a call");
+        assert_eq!(waits_inside(published), None);
+        assert_eq!(compare(1, published, inside), Ok(()));
     }
 
     #[test]

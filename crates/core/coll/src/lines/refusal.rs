@@ -19,6 +19,7 @@
 
 use super::label::{
     BYTES, END, Kind, MORE, ROOT, is_end, is_of_turn, label, parts, plain, refused, stamped, waiting, waits,
+    waits_inside,
 };
 use super::{Done, Lines};
 pub use crate::calls::Call;
@@ -134,7 +135,9 @@ impl Lines {
     fn seen(&self, turn: u64) -> Option<u64> {
         let there = || self.others(self.me).filter(|&rank| self.areas[rank].reached(turn));
         let labels = || there().map(|rank| self.areas[rank].label(turn));
-        labels().find(|&label| is_made(label)).or_else(|| labels().next())
+        // One that waits inside the call has written over what it was.
+        let tells = |&label: &u64| is_made(label) && waits_inside(label).is_none();
+        labels().find(tells).or_else(|| labels().find(|&label| is_made(label))).or_else(|| labels().next())
     }
 
     /// What a member that waits after `turn` has told: how many calls it has refused, and which one it makes next.
@@ -144,6 +147,11 @@ impl Lines {
             .then(|| area.label(turn))
             .filter(|&label| is_of_turn(label, self.own(turn).get()))
             .and_then(waits)
+    }
+
+    /// Whether a member waits inside a call after `turn`.
+    fn waits_inside(&self, rank: usize, turn: u64) -> bool {
+        self.waits(rank, turn).is_some() && waits_inside(self.areas[rank].label(turn)).is_some()
     }
 
     /// Whether all wait after `turn`.
@@ -171,11 +179,26 @@ impl Lines {
             if self.all_wait(last) {
                 let Some(at) = self.made_by_fewest(last, &refused) else { return };
                 refused.drain(..=at);
+                if (0..self.areas.len()).any(|rank| self.waits_inside(rank, last)) {
+                    self.refuse_unseen(adi);
+                    continue;
+                }
                 self.wait(adi, || self.seen(last + 1).is_some_and(is_made));
                 self.refuse(adi, peers, self.seen(last + 1).expect("waited for"));
                 continue;
             }
             let theirs = self.seen(last + 1).expect("waited for");
+            if let Some((inside, _)) = waits_inside(theirs) {
+                let made = refused.iter().position(|&call| call as u8 == inside && call != next.call);
+                let Some(at) = made else {
+                    refused.retain(|&call| call == next.call && call as u8 == inside);
+                    *peers.refused.borrow_mut() = refused;
+                    return;
+                };
+                refused.drain(..=at);
+                self.refuse_unseen(adi);
+                continue;
+            }
             // What others have refused, they have found out to be made.
             let made = refused.iter().position(|&call| !is_made(theirs) || is(call, theirs));
             let Some(at) =
@@ -229,27 +252,46 @@ impl Lines {
     fn refuse_tree(&self, adi: &Adi, mut theirs: u64) {
         let (kind, _, len) = parts(theirs);
         if kind == Kind::Bcast as u64 {
-            return self.refuse_bcast(adi, theirs, len as usize);
+            return self.refuse_bcast(adi, theirs, len as usize, 0);
         }
         self.refuse_turn(adi, plain(theirs));
         while theirs & MORE != 0 {
-            let turn = self.next();
-            self.areas[self.me].publish(turn, refused(stamped(0, turn)));
-            self.ring_all(adi);
-            self.wait(adi, || self.seen(turn).is_some_and(is_made));
-            theirs = self.seen(turn).expect("waited for");
-            self.areas[self.me].publish(turn, refused(self.stamp(turn, plain(theirs))));
-            self.compared.set(turn);
+            theirs = self.refuse_untold(adi);
         }
     }
 
+    /// Takes part in an operation along a tree whose first turn nobody can take before this member does.
+    fn refuse_unseen(&self, adi: &Adi) {
+        let mut theirs = self.refuse_untold(adi);
+        let (kind, _, len) = parts(theirs);
+        if kind == Kind::Bcast as u64 {
+            return self.refuse_bcast(adi, theirs, len as usize, 1);
+        }
+        while theirs & MORE != 0 {
+            theirs = self.refuse_untold(adi);
+        }
+    }
+
+    /// Says that it has refused the next turn, whatever it is for, and learns then what it was for.
+    fn refuse_untold(&self, adi: &Adi) -> u64 {
+        let turn = self.next();
+        self.areas[self.me].publish(turn, refused(stamped(0, turn)));
+        self.ring_all(adi);
+        let told = || self.seen(turn).filter(|&label| is_made(label) && waits_inside(label).is_none());
+        self.wait(adi, || told().is_some());
+        let theirs = told().expect("waited for");
+        self.areas[self.me].publish(turn, refused(self.stamp(turn, plain(theirs))));
+        self.compared.set(turn);
+        theirs
+    }
+
     /// The same of a broadcast of `len` bytes, which may have more turns than there are cells: those of the others tell it too late, so it goes by
-    /// the length.
-    fn refuse_bcast(&self, adi: &Adi, theirs: u64, len: usize) {
+    /// the length. The first `taken` turns are over.
+    fn refuse_bcast(&self, adi: &Adi, theirs: u64, len: usize, taken: usize) {
         let shape = Shape::of(len);
         let CollWay::Tree { part } = self.way_without_memory(Collective::Bcast, &shape) else { return };
         let turns = len.max(1).div_ceil(part);
-        for at in 0..turns {
+        for at in taken..turns {
             let turn = self.turn.get() + 1;
             if turn > self.reached.get() + AHEAD {
                 // What came of an earlier turn counts for those that wait for its data.

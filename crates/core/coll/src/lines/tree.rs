@@ -1,8 +1,9 @@
-//! Operations of a large node's members along a [`Tree`]: each looks only at the lines of those that it has an edge to.
+//! Operations of a large node's members along a [`Tree`](tern_policy::collective::Tree): each looks only at the lines of those that it has an edge to.
 //!
 //! They take the turns of the same lines as all other operations. In a turn *up* a member waits for its children, and publishes
-//! what they and it give, put together. In a turn *down* it waits for its parent, and publishes what that has published. An operation
-//! that goes up and down ends when all members have come.
+//! what they and it give, put together. In a turn *down* it waits for its parent, and publishes what that has published. The two ways have
+//! edges of their own. An operation that goes up and down ends when all members have come. It may have several tops: each waits for what
+//! the others have published in the turn up, and all come to the same.
 //!
 //! - **All turns are taken.** How many an operation takes depends only on its length. A member that finds that another one calls something else,
 //!   or has refused the call, goes on without data, and waits only for neighbours that are many turns behind. It publishes that it dissents,
@@ -11,81 +12,26 @@
 //!   nothing but turns along the same tree has used the places since.
 //! - **Parts.** What is longer than a part goes in several. A part goes up while the one before it goes down.
 
-use super::label::{DISSENT, Done, HISTORY, Kind, MORE, Mismatch, is_of_turn, label};
+use super::label::{DISSENT, Done, HISTORY, Kind, MORE, Mismatch, is_of_turn, label, waiting_inside, waits_inside};
 use super::{AHEAD, Lines};
+use crate::calls::Call;
 use crate::copies::{copy, give};
 use crate::ops::Vector;
-use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+use std::time::{Duration, Instant};
 use tern_adi::Adi;
 use tern_mcm::DEPTH;
-use tern_policy::collective::{Parts, Tree};
+use tern_policy::collective::{Top, TreeForm};
 
-/// The trees of a communicator, one for each root, made when they are first needed.
-#[derive(Debug)]
-pub(super) struct Trees {
-    parts: Vec<Parts>,
-    branches: RefCell<Vec<Option<Rc<Branch>>>>,
-    /// The first member's tree, from it on downwards.
-    order: OnceCell<Order>,
-    run: Run,
-}
+mod branch;
 
-/// Turns along one tree that follow each other.
-#[derive(Debug, Default)]
-struct Run {
-    root: Cell<usize>,
-    /// The turn before the first of them, and the last one.
-    since: Cell<u64>,
-    last: Cell<u64>,
-    /// A turn that the neighbours are known to have reached.
-    near: Cell<u64>,
-}
+use branch::Branch;
+pub(super) use branch::Trees;
 
-/// A tree as one of its members sees it.
-#[derive(Debug)]
-struct Branch {
-    parent: Option<usize>,
-    children: Vec<usize>,
-}
-
-/// The members in the order of the tree, in which those below one stand together.
-#[derive(Debug)]
-struct Order {
-    members: Vec<u32>,
-    /// For each member its place there, and how many stand from there on below it, itself among them.
-    places: Vec<(usize, usize)>,
-}
-
-impl Trees {
-    pub(super) fn new(parts: Vec<Parts>) -> Trees {
-        let branches = RefCell::new(vec![None; parts.len()]);
-        Trees { parts, branches, order: OnceCell::new(), run: Run::default() }
-    }
-
-    fn branch(&self, me: usize, root: usize) -> Rc<Branch> {
-        let mut branches = self.branches.borrow_mut();
-        let made = branches[root].get_or_insert_with(|| {
-            let tree = Tree::new(&self.parts, root as u32);
-            let parent = tree.parent(me as u32).map(|parent| parent as usize);
-            let children = tree.children(me as u32).iter().map(|&child| child as usize).collect();
-            Rc::new(Branch { parent, children })
-        });
-        made.clone()
-    }
-
-    fn order(&self) -> &Order {
-        self.order.get_or_init(|| {
-            let tree = Tree::new(&self.parts, 0);
-            let members = tree.below(0);
-            let mut places = vec![(0, 0); members.len()];
-            for (at, &member) in members.iter().enumerate() {
-                places[member as usize] = (at, tree.below(member).len());
-            }
-            Order { members, places }
-        })
-    }
-}
+/// How long a member waits before it says what it waits in: much longer than others are behind in a loop of short calls.
+const PATIENT: Duration = Duration::from_millis(100);
+/// Looks in vain between two at the clock. One that sleeps between two looks says it in time, too.
+const GLANCES: u32 = 4;
 
 /// An operation along a tree, as one member makes it.
 struct Climb<'a> {
@@ -101,27 +47,25 @@ struct Climb<'a> {
     earlier: Done,
     /// It tells nothing of earlier operations: a barrier, as the flat one.
     alone: bool,
+    call: Call,
 }
 
 impl Lines {
-    /// Begins an operation along the tree of `root`.
-    fn climb<'a>(&'a self, adi: &'a Adi, root: usize) -> Climb<'a> {
+    /// Begins an operation of `bytes` from or to `root`, or of all.
+    fn climb<'a>(&'a self, adi: &'a Adi, call: Call, root: Option<usize>, bytes: usize) -> Climb<'a> {
         let trees = self.trees.as_deref().expect("members with a tree");
-        let (run, before) = (&trees.run, self.turn.get());
-        let same_root = run.root.replace(root) == root;
-        if run.last.get() != before || !same_root {
-            run.since.set(before);
-            run.near.set(0);
-        }
-        let branch = trees.branch(self.me, root);
-        Climb { lines: self, adi, trees, branch, before, dissenter: None, earlier: Ok(()), alone: false }
+        let top = root.map_or(Top::Several, |root| Top::Root(root as u32));
+        let before = self.turn.get();
+        let branch = trees.follow(self.me, before, top, TreeForm::of(bytes));
+        Climb { lines: self, adi, trees, branch, before, dissenter: None, earlier: Ok(()), alone: false, call }
     }
 
     /// [`Lines::barrier`].
     pub fn barrier_by_tree(&self, adi: &Adi) -> Done {
-        let mut climb = Climb { alone: true, ..self.climb(adi, 0) };
+        let mut climb = Climb { alone: true, ..self.climb(adi, Call::Barrier, None, 0) };
         let label = label(Kind::Barrier, 0, 0);
         let up = climb.up(label | MORE, 0, |_, _| ());
+        climb.hear_tops(up);
         climb.down(label, 0, |_| (), |_| ());
         climb.meet(up)
     }
@@ -131,7 +75,7 @@ impl Lines {
         &self, adi: &Adi, (root, len, part): (usize, usize, usize), mut send: impl FnMut(usize, &mut [u8]),
         mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
-        let mut climb = self.climb(adi, root);
+        let mut climb = self.climb(adi, Call::Bcast, Some(root), len);
         let label = label(Kind::Bcast, root as u32, len);
         for from in (0..len.max(1)).step_by(part) {
             let some = part.min(len - from);
@@ -149,7 +93,8 @@ impl Lines {
         &self, adi: &Adi, root: Option<usize>, vector: &Vector, part: usize, input: *const u8, out: *mut u8,
     ) -> Done {
         let kind = if root.is_some() { Kind::Reduce } else { Kind::Allreduce };
-        let mut climb = self.climb(adi, root.unwrap_or(0));
+        let call = if root.is_some() { Call::Reduce } else { Call::Allreduce };
+        let mut climb = self.climb(adi, call, root, vector.bytes);
         let label = label(kind, root.unwrap_or(0) as u32, vector.whole);
         let size = (vector.bytes / vector.elements.max(1)).max(1);
         let part = part - part % size;
@@ -175,33 +120,39 @@ impl Lines {
     pub fn allgather_by_tree(
         &self, adi: &Adi, len: usize, send: impl FnOnce(&mut [u8]), mut take: impl FnMut(usize, &[u8]),
     ) -> Done {
-        let mut climb = self.climb(adi, 0);
-        let order = climb.trees.order();
+        let all = len * self.size();
+        let mut climb = self.climb(adi, Call::Allgather, None, all);
+        let branch = climb.branch.clone();
+        let order = branch.order();
         let (at, below) = order.places[self.me];
         let label = label(Kind::Allgather, 0, len);
-        let branch = climb.branch.clone();
         let up = climb.up(label | MORE, below * len, |climb, out| {
             send(&mut out[..len]);
-            for &child in &branch.children {
+            for &child in &branch.up.children {
                 let (place, below) = order.places[child];
                 let blocks = climb.payload(child, below * len);
                 out[(place - at) * len..][..below * len].copy_from_slice(blocks);
             }
         });
-        let all = order.members.len() * len;
-        // The root has put them together, in the turn before.
+        climb.hear_tops(up);
+        // The tops have put together what is below each, in the turn before.
         let whole = |out: &mut [u8]| {
-            // SAFETY: published by this process itself, which leaves it alone meanwhile.
-            out.copy_from_slice(unsafe { self.areas[self.me].read(up, all) });
+            for &top in &branch.tops {
+                let (place, below) = order.places[top];
+                // SAFETY: published in that turn, by this process itself or by one that this process has heard of; nobody changes it before
+                // this process publishes the turn behind it.
+                let blocks = unsafe { self.payload(top, up, below * len) };
+                out[place * len..][..below * len].copy_from_slice(blocks);
+            }
         };
         let mut take_all = |bytes: &[u8]| {
             let blocks = bytes.chunks_exact(len.max(1));
             order.members.iter().zip(blocks).for_each(|(&member, block)| take(member as usize, block));
         };
         climb.down(label, all, whole, &mut take_all);
-        if branch.parent.is_none() && climb.dissenter.is_none() {
-            // SAFETY: as above.
-            take_all(unsafe { self.areas[self.me].read(up, all) });
+        if branch.down.parent.is_none() && climb.dissenter.is_none() {
+            // SAFETY: published by this process itself, which leaves it alone meanwhile.
+            take_all(unsafe { self.areas[self.me].read(self.turn.get(), all) });
         }
         climb.meet(up)
     }
@@ -242,6 +193,7 @@ impl Climb<'_> {
             return false;
         }
         if theirs & 0xf == Kind::Waits as u64 {
+            // What it waits for has taken the place of what the turn was; only the history tells that by now.
             return (own ^ theirs) >> HISTORY == 0;
         }
         let before = if self.alone { turn } else { self.untold() }..turn;
@@ -304,15 +256,66 @@ impl Climb<'_> {
     }
 
     fn await_neighbours(&self, turn: u64) {
-        let all: Vec<usize> = self.branch.children.iter().chain(&self.branch.parent).copied().collect();
-        self.await_members(&all, turn);
+        let lines = self.lines;
+        let missing = || self.branch.neighbours.iter().filter(|&&rank| !lines.areas[rank].reached(turn));
+        lines.wait_for(self.adi, || missing().next().is_none(), || missing().map(|&rank| lines.procs[rank]));
     }
 
-    /// Waits until these have reached `turn`.
-    fn await_members(&self, who: &[usize], turn: u64) {
+    /// Waits until these have reached `turn`, the last one, and looks whether they agree. It looks at all of them each time, so that their
+    /// lines come side by side.
+    ///
+    /// Two that wait for each other in different calls would wait for ever. So who waits long says in which call it does, and one of a
+    /// circle finds that its neighbour's is another one.
+    fn hear(&mut self, who: &[usize], turn: u64) {
         let lines = self.lines;
         let missing = || who.iter().filter(|&&rank| !lines.areas[rank].reached(turn));
-        lines.wait_for(self.adi, || missing().next().is_none(), || missing().map(|&rank| lines.procs[rank]));
+        let (mut looks, mut begun, mut says, mut elsewhere) = (0u32, None, false, None);
+        let done = || {
+            if missing().count() == 0 {
+                return true;
+            }
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(GLANCES) && begun.get_or_insert_with(Instant::now).elapsed() > PATIENT {
+                if !std::mem::replace(&mut says, true) {
+                    self.say_what_waits(turn);
+                }
+                elsewhere = missing().copied().find(|&rank| self.waits_elsewhere(rank, turn));
+            }
+            elsewhere.is_some()
+        };
+        lines.wait_for(self.adi, done, || missing().map(|&rank| lines.procs[rank]));
+        match elsewhere {
+            Some(rank) => self.dissenter = Some(rank),
+            None => who.iter().for_each(|&rank| self.look_at(rank, turn)),
+        }
+    }
+
+    /// Says in which call this member waits, unless it has published `turn` already, which says it.
+    #[cold]
+    fn say_what_waits(&self, turn: u64) {
+        let (lines, area) = (self.lines, &self.lines.areas[self.lines.me]);
+        if !area.reached(turn) {
+            let before = area.label(turn - 1);
+            area.publish(turn - 1, waiting_inside(before, self.call as u8, self.branch.way()));
+            // A member that has refused the call may wait for it, too.
+            lines.ring_all(self.adi);
+        }
+    }
+
+    /// Whether `rank`, which has not published `turn`, waits in another call than this one.
+    fn waits_elsewhere(&self, rank: usize, turn: u64) -> bool {
+        let area = &self.lines.areas[rank];
+        let (before, own) = (turn - 1, self.lines.own(turn - 1).get());
+        let label = area.reached(before).then(|| area.label(before)).filter(|&label| is_of_turn(label, own));
+        label.and_then(waits_inside).is_some_and(|inside| inside != (self.call as u8, self.branch.way()))
+    }
+
+    /// A top waits for the others, in a turn up that it has published.
+    fn hear_tops(&mut self, turn: u64) {
+        let branch = self.branch.clone();
+        if self.dissenter.is_none() {
+            self.hear(&branch.peers, turn);
+        }
     }
 
     /// A turn on the way up: waits for the children, and publishes `len` bytes that `write` fills from what they have published. Gives
@@ -328,8 +331,7 @@ impl Climb<'_> {
         let turn = self.next(label);
         let branch = self.branch.clone();
         if self.dissenter.is_none() {
-            self.await_members(&branch.children, turn);
-            branch.children.iter().for_each(|&child| self.look_at(child, turn));
+            self.hear(&branch.up.children, turn);
         }
         turn
     }
@@ -339,15 +341,14 @@ impl Climb<'_> {
     fn down(&mut self, label: u64, len: usize, fill: impl FnOnce(&mut [u8]), take: impl FnOnce(&[u8])) {
         let turn = self.next(label);
         let branch = self.branch.clone();
-        let Some(parent) = branch.parent else { return self.publish(turn, len, |_, out| fill(out)) };
-        let is_leaf = branch.children.is_empty();
+        let Some(parent) = branch.down.parent else { return self.publish(turn, len, |_, out| fill(out)) };
+        let is_leaf = branch.down.children.is_empty();
         if is_leaf {
             // Who has nobody below need not wait: a root that has refused an earlier call sees that this one is made.
             self.publish(turn, 0, |_, _| ());
         }
         if self.dissenter.is_none() {
-            self.await_members(&[parent], turn);
-            self.look_at(parent, turn);
+            self.hear(&[parent], turn);
         }
         if !is_leaf {
             // SAFETY: both hold as many bytes, of different processes.
@@ -358,17 +359,17 @@ impl Climb<'_> {
         }
     }
 
-    /// A turn up with a vector, in which each member combines its own with those of its children. The root has the result at `out` behind it.
+    /// A turn up with a vector, in which each member combines its own with those of its children. The tops have the result at `out` behind it.
     ///
     /// # Safety
-    /// `input` holds the vector, and at the root so does `out`; they may be the same memory.
+    /// `input` holds the vector, and at a top so does `out`; they may be the same memory.
     unsafe fn combine(&mut self, label: u64, vector: &Vector, input: *const u8, out: *mut u8) -> u64 {
         let branch = self.branch.clone();
         let turn = self.await_children(label);
         let combine = |climb: &Self, to: *mut u8| {
             let part = |&child: &usize| climb.payload(child, vector.bytes).as_ptr();
-            let (mut so_far, to_copy) = (input, branch.children.is_empty());
-            for child in &branch.children {
+            let (mut so_far, to_copy) = (input, branch.up.children.is_empty());
+            for child in &branch.up.children {
                 // SAFETY: all hold `elements` elements, and a kernel's output may be an input.
                 unsafe { vector.combine(so_far, part(child), to, vector.elements) };
                 so_far = to;
@@ -378,7 +379,8 @@ impl Climb<'_> {
                 unsafe { give(input, std::slice::from_raw_parts_mut(to, vector.bytes), true) };
             }
         };
-        if branch.parent.is_none() {
+        let is_only_top = branch.up.parent.is_none() && branch.peers.is_empty();
+        if is_only_top {
             if self.dissenter.is_none() {
                 combine(self, out);
             }
@@ -386,7 +388,28 @@ impl Climb<'_> {
         } else {
             self.publish(turn, vector.bytes, |climb, to| combine(climb, to.as_mut_ptr()));
         }
+        if !branch.peers.is_empty() {
+            self.hear_tops(turn);
+            if self.dissenter.is_none() {
+                // SAFETY: the caller's promise.
+                unsafe { self.combine_tops(vector, out) };
+            }
+        }
         turn
+    }
+
+    /// Combines what the tops have published in the last turn, in their order, so that all of them come to the same.
+    ///
+    /// # Safety
+    /// `out` holds the vector.
+    unsafe fn combine_tops(&self, vector: &Vector, out: *mut u8) {
+        let part = |top: usize| self.payload(top, vector.bytes).as_ptr();
+        let tops = &self.branch.tops;
+        // SAFETY: all hold `elements` elements, and a kernel's output may be an input.
+        unsafe {
+            (vector.kernel)(part(tops[0]), part(tops[1]), out, vector.elements);
+            tops[2..].iter().for_each(|&top| (vector.kernel)(out, part(top), out, vector.elements));
+        }
     }
 
     /// A turn down with `len` bytes of the result, which the root has at `out`.
@@ -397,12 +420,12 @@ impl Climb<'_> {
         self.down(label, len, told, |bytes| unsafe { copy(bytes.as_ptr(), out, len) });
     }
 
-    /// Wakes the neighbours that sleep; and the root, which may wait to learn what the others call.
+    /// Wakes the neighbours that sleep; and the tops, which may wait to learn what the others call.
     fn ring(&self) {
         let mcm = self.adi.mcm();
         if mcm.anyone_sleeps() {
-            let neighbours = self.branch.children.iter().chain(&self.branch.parent);
-            neighbours.chain([&self.trees.run.root.get()]).for_each(|&rank| mcm.ring(self.lines.procs[rank]));
+            let awake = self.branch.neighbours.iter().chain(&self.branch.tops);
+            awake.for_each(|&rank| mcm.ring(self.lines.procs[rank]));
         }
     }
 
@@ -421,7 +444,7 @@ impl Climb<'_> {
             true => self.end(),
             false => {
                 if self.dissenter.is_some() {
-                    self.lines.compared.set(self.lines.turn.get());
+                    self.note_told();
                 }
                 self.earlier
             }
@@ -432,9 +455,13 @@ impl Climb<'_> {
     fn end(self) -> Done {
         let Some(rank) = self.dissenter else { return self.earlier };
         let reason = self.reason(rank);
-        // What is told once is not told again.
-        self.lines.compared.set(self.lines.turn.get());
+        self.note_told();
         self.earlier.and(reason)
+    }
+
+    /// What is told once is not told again.
+    fn note_told(&self) {
+        self.lines.compared.set(self.lines.turn.get());
     }
 
     /// Why `neighbour` does not agree: what somebody has called in one of the turns, or in one of the block before them.

@@ -106,7 +106,7 @@ pub fn text() -> Result<String, String> {
         text.push_str(&format!("{place} {line:.1} # measured between the first two\n"));
         text.push_str(&format!("{place}_bytes {bytes:.2} # measured there\n"));
     }
-    text.push_str(&format!("own_bytes {:.2} # measured on the first\n", own_bandwidth(first)));
+    text.push_str(&format!("copy {:.2} # measured on the first\n", own_bandwidth(first)));
     text.push_str("step 2 # assumed\n");
     Ok(text)
 }
