@@ -44,6 +44,20 @@ fn each(mut call: impl FnMut() -> Option<()>) -> Option<f64> {
     Some(batches[BATCHES / 2])
 }
 
+/// Nanoseconds of an empty system call.
+pub fn empty_call() -> Option<f64> {
+    each(|| {
+        black_box(rustix::process::getppid());
+        Some(())
+    })
+}
+
+/// Nanoseconds of copies of `size` bytes that need no module: mapped, by CMA, and of a byte of each page by CMA.
+pub fn copies(size: usize) -> [Option<f64>; 3] {
+    let [mapped, cma, by_page, ..] = row(None, size);
+    [mapped, cma, by_page]
+}
+
 /// The columns of one length.
 fn row(module: Option<&Module>, size: usize) -> [Option<f64>; 7] {
     let (mut source, mut target) = (memory(size), memory(size));
@@ -87,10 +101,7 @@ fn row(module: Option<&Module>, size: usize) -> [Option<f64>; 7] {
 /// A table in microseconds, which says also where it was measured.
 pub fn measure() -> String {
     let module = Module::open();
-    let empty = each(|| {
-        black_box(rustix::process::getppid());
-        Some(())
-    });
+    let empty = empty_call();
     let shown = |ns: Option<f64>| ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns / 1e3));
     let mut text = format!(
         "\n### The kernel module, part by part\n\nLinux {}. Microseconds of one call, medians of {BATCHES} batches of {CALLS}. An empty call takes {}.\n",
