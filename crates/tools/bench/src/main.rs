@@ -8,7 +8,7 @@
 //! - [`probe`] looks how far apart the cores are, which changes in a virtual machine; [`placement`] says which figures
 //!   may stand beside each other.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
-//!   the CSV and the JSON, [`plot`] and [`chart`] draw the plots.
+//!   the CSV and the JSON, [`plot`], [`chart`] and [`bars`] draw the plots.
 //! - [`papers`] is the figures and tables of five papers, repeated.
 //! - [`knem`] is the experiments of the papers about KNEM.
 //! - [`rdma`] compares the parts of Tern's network device with each other.
@@ -16,6 +16,7 @@
 //! - [`ablate`] finds what each rule of the policy is worth.
 
 mod ablate;
+mod bars;
 mod chart;
 mod cores;
 mod document;

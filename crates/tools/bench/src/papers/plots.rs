@@ -3,6 +3,7 @@
 use super::claims::{lines, saved};
 use super::registry::{Plot, Shows};
 use super::{Report, repeat};
+use crate::bars::{self, Group};
 use crate::chart::{self, Curve, Panel, Style, draw as draw_chart};
 use crate::figures::{Row, Summary};
 use crate::plot::style;
@@ -22,7 +23,7 @@ fn value(
     let median = summary(line)?.median;
     match plot.shows {
         Shows::Values if plot.scale == chart::Scale::Logarithmic => Some(median.max(LOWEST)),
-        Shows::Values => Some(median),
+        Shows::Values | Shows::Bars => Some(median),
         Shows::Throughput => Some(row.size as f64 / median),
         Shows::Saved(against) => {
             let other = summary(against)?.median;
@@ -76,19 +77,47 @@ fn style_of(line: &str, place: usize) -> Style {
     }
 }
 
+/// The bars of the panels: the value of each line in the first of the rows.
+fn groups(report: &Report, plot: &Plot, peers: &[String]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    for (title, benchmark, heading) in plot.panels {
+        let mut bars: Vec<(String, Style, f64)> = Vec::new();
+        for (experiment, kept) in &report.kept {
+            let of_panel = |row: &Row| row.title == *title && row.benchmark == *benchmark;
+            for (_, summary) in kept.figures.rows().filter(|(row, _)| of_panel(row)).take(1) {
+                for line in lines(experiment, peers) {
+                    let label = kept.labels.get(&line).cloned().unwrap_or_else(|| line.clone());
+                    let style = style_of(&line, bars.len());
+                    bars.extend(summary(&line).filter(|summary| !summary.bad).map(|one| (label, style, one.median)));
+                }
+            }
+        }
+        if !bars.is_empty() {
+            groups.push(Group { label: (*heading).to_string(), bars });
+        }
+    }
+    groups
+}
+
 /// Whether there is something to draw.
 pub fn has_figures(report: &Report, peers: &[String]) -> bool {
     let plot = repeat(report.entry).and_then(|repeat| repeat.plot.as_ref());
-    plot.is_some_and(|plot| !panels(report, plot, peers).is_empty())
+    plot.is_some_and(|plot| match plot.shows {
+        Shows::Bars => !groups(report, plot, peers).is_empty(),
+        _ => !panels(report, plot, peers).is_empty(),
+    })
 }
 
 /// Draws the plot of an entry, if it has one and its figures are there.
 pub fn draw(report: &Report, peers: &[String], folder: &Path) -> Result<(), String> {
     let Some(plot) = repeat(report.entry).and_then(|repeat| repeat.plot.as_ref()) else { return Ok(()) };
-    let panels = panels(report, plot, peers);
-    if panels.is_empty() {
+    if !has_figures(report, peers) {
         return Ok(());
     }
     let title = format!("{}, {}", report.paper.name, report.entry.title());
+    if plot.shows == Shows::Bars {
+        return bars::draw(&folder.join(file(report)), &title, plot.unit, &groups(report, plot, peers));
+    }
+    let panels = panels(report, plot, peers);
     draw_chart(&folder.join(file(report)), &title, plot.unit, plot.scale, &panels)
 }

@@ -134,6 +134,8 @@ pub enum Shows {
     Throughput,
     /// How much less time each line takes than this one, percent.
     Saved(&'static str),
+    /// The values as bars, a group for each panel.
+    Bars,
     /// By how much each line differs from the values of the same line in the rows with this title: times.
     Times(&'static str),
 }

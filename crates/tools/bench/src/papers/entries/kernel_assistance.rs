@@ -183,6 +183,17 @@ pub const PAPER: Paper = Paper {
                     Claim { sizes: [0, u64::MAX], ..claim(FT_SAYS, TRANSFORM_2, "ft", 0, [2.0, ANY]) },
                 ],
                 titles: &[SORT_2, SORT_4, TRANSFORM_2, TRANSFORM_4],
+                plot: Some(Plot {
+                    unit: "us",
+                    scale: Scale::Logarithmic,
+                    shows: Shows::Bars,
+                    panels: &[
+                        (SORT_2, "is", "is.A.2"),
+                        (SORT_4, "is", "is.A.4"),
+                        (TRANSFORM_2, "ft", "ft.W.2"),
+                        (TRANSFORM_4, "ft", "ft.W.4"),
+                    ],
+                }),
                 by_kernel: true,
                 ..REPEAT
             }),

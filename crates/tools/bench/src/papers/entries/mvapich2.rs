@@ -19,6 +19,10 @@ const fn plot(unit: &'static str, panels: &'static [(&'static str, &'static str,
     Some(Plot { unit, scale: Scale::Logarithmic, shows: Shows::Values, panels })
 }
 
+const fn bars(panels: &'static [(&'static str, &'static str, &'static str)]) -> Option<Plot> {
+    Some(Plot { unit: "us", scale: Scale::Logarithmic, shows: Shows::Bars, panels })
+}
+
 const DEVICES: [&str; 2] = ["shared memory", "through the card"];
 const LAYERED: [&str; 2] = ["by device", "all by the card"];
 const WHOLE: [u64; 2] = [0, u64::MAX];
@@ -237,6 +241,7 @@ pub const PAPER: Paper = Paper {
                 titles: &[LAYERS_CG],
                 here: SYNTHETIC,
                 claims: &[nas("The time saved, CG", LAYERS_CG, "cg")],
+                plot: bars(&[(LAYERS_CG, "cg", "CG, 4 ranks")]),
                 modelled: true,
                 ..REPEAT
             }),
@@ -249,6 +254,7 @@ pub const PAPER: Paper = Paper {
                 titles: &[LAYERS_IS],
                 here: SYNTHETIC,
                 claims: &[nas("The time saved, IS", LAYERS_IS, "is")],
+                plot: bars(&[(LAYERS_IS, "is", "IS, 4 ranks")]),
                 modelled: true,
                 ..REPEAT
             }),
@@ -261,6 +267,7 @@ pub const PAPER: Paper = Paper {
                 titles: &[LAYERS_MG],
                 here: SYNTHETIC,
                 claims: &[nas("The time saved, MG", LAYERS_MG, "mg")],
+                plot: bars(&[(LAYERS_MG, "mg", "MG, 4 ranks")]),
                 modelled: true,
                 ..REPEAT
             }),

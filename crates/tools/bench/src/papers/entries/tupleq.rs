@@ -129,10 +129,10 @@ pub const PAPER: Paper = Paper {
                     saved("The share of time that TupleQ saves SP, class W, against RGET", SP_W, "sp", 5.0),
                 ],
                 plot: Some(Plot {
-                    unit: "us a step",
+                    unit: "us",
                     scale: Scale::Logarithmic,
-                    shows: Shows::Values,
-                    panels: &[(SOLVER_TITLE, "solver", "solver, 4 ranks")],
+                    shows: Shows::Bars,
+                    panels: &[(SP_S, "sp", "SP, class S"), (SP_W, "sp", "SP, class W")],
                 }),
                 modelled: true,
                 reason: "In SP itself 4 processes and 4 engines share 2 cores: what a process does not wait for, an engine computes \
