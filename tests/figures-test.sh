@@ -76,7 +76,7 @@ repeat() {
 # papers: a verdict, a table and a plot of each figure; a second run measures nothing, and one that is asked to measures anew.
 papers() {
     repeat --markdown "$place/pages" || return 1
-    for words in '^\*\*Verdict:\*\* \(agrees\|differs\)' '^| search | ' '^| pingpong_off | '; do
+    for words in '^\*\*Verdict:\*\* of 1 round only, \(agrees\|differs\)' '^| search | ' '^| pingpong_off | '; do
         grep -q "$words" "$place/said" || { echo "no line $words"; return 1; }
     done
     for plot in frequent-buffers-2009_figure_3 knem-2013_figure_12; do

@@ -113,9 +113,22 @@ struct Report {
     kept: Vec<(&'static Experiment, Kept)>,
     medians: Medians,
     verdict: Verdict,
+    /// Rounds behind the figures of the experiment that has fewest.
+    rounds: usize,
 }
 
 impl Report {
+    /// The verdict as it is told: with the number of rounds where these are too few for it to count.
+    fn told(&self) -> String {
+        let text = self.verdict.text();
+        let counts = matches!(self.verdict, Verdict::Agrees { .. } | Verdict::Differs { .. });
+        match self.rounds {
+            1 if counts => format!("of 1 round only, {text}"),
+            rounds if counts && rounds < ROUNDS => format!("of {rounds} rounds only, {text}"),
+            _ => text,
+        }
+    }
+
     /// Of what is kept in the folder.
     fn of((paper, entry): Chosen, peers: &[String], output: &Path) -> Self {
         let mut medians = Medians::default();
@@ -126,7 +139,8 @@ impl Report {
         }
         let costs = page::kernel_costs(&medians);
         let verdict = claims::verdict(paper, entry, &medians, costs.as_deref());
-        Self { paper, entry, kept, medians, verdict }
+        let rounds = kept.iter().map(|(_, kept)| kept.rounds).min().unwrap_or(0);
+        Self { paper, entry, kept, medians, verdict, rounds }
     }
 }
 
@@ -155,7 +169,7 @@ pub fn run(words: &Words, options: &Options, places: &Places, root: &Path) -> Re
     for report in &reports {
         plots::draw(report, &peers, &output)?;
         if words.list {
-            println!("{}, {}: {}", report.paper.name, report.entry.title(), report.verdict.text());
+            println!("{}, {}: {}", report.paper.name, report.entry.title(), report.told());
         } else {
             println!("{}", page::section(report, &peers, 2));
         }

@@ -58,6 +58,36 @@ pub fn copies(size: usize) -> [Option<f64>; 3] {
     [mapped, cma, by_page]
 }
 
+/// The same of `size` bytes that lie elsewhere at each call, in pools of `pool` bytes.
+pub fn copies_off(size: usize, pool: usize) -> [Option<f64>; 3] {
+    let (mut source, mut target) = (memory(pool), memory(pool));
+    let (from, to) = (aligned(&mut source), aligned(&mut target));
+    let pid = std::process::id() as cma::Pid;
+    let mut place = 0;
+    let mut next = || {
+        place = (place + size) % (pool - size + 1) / PAGE * PAGE;
+        (from.wrapping_add(place), to.wrapping_add(place))
+    };
+    let mapped = each(|| {
+        let (from, to) = next();
+        // SAFETY: both pools have `size` bytes from there on, and nobody else refers to them.
+        unsafe { std::ptr::copy_nonoverlapping(black_box(from), black_box(to), size) };
+        Some(())
+    });
+    let cma = each(|| {
+        let (from, to) = next();
+        // SAFETY: as above.
+        unsafe { cma::read(pid, &[Run::new(to, size)], &[Run::new(from, size)]) }.ok().map(drop)
+    });
+    let by_page = each(|| {
+        let (from, to) = next();
+        let pages: Vec<Run> = (0..size / PAGE).map(|page| Run::new(from.wrapping_add(page * PAGE), 1)).collect();
+        // SAFETY: as above.
+        unsafe { cma::read(pid, &[Run::new(to, pages.len())], &pages) }.ok().map(drop)
+    });
+    [mapped, cma, by_page]
+}
+
 /// The columns of one length.
 fn row(module: Option<&Module>, size: usize) -> [Option<f64>; 7] {
     let (mut source, mut target) = (memory(size), memory(size));
@@ -130,6 +160,7 @@ mod tests {
     fn what_is_not_there_has_no_figure() {
         let row = row(None, 4 << 10);
         assert!(row[0].is_some() && row[3..].iter().all(Option::is_none));
+        assert!(copies_off(64 << 10, 1 << 20)[0].is_some());
         assert!(measure().contains("| 1048576 |"));
     }
 }

@@ -17,15 +17,20 @@ fn add(session: &mut Session, part: &Part, benchmark: &str, (size, unit): (u64, 
     session.figures.add(row, line, Sample { value, placement: None, others: 0.0 });
 }
 
+/// Bytes of the memory in which copies lie elsewhere each time, as that of the benchmark program.
+const POOL: usize = 256 << 20;
+
 /// What copies take, mapped and by the kernel, and an empty call.
 pub fn costs(part: &Part, session: &mut Session) -> Result<(), String> {
     let empty = module::empty_call().ok_or("an empty call cannot be timed")?;
+    let lines = ["mapped copy", "CMA", "CMA, a byte of each page", "empty call"];
     for &size in part.sizes {
-        let [mapped, cma, page] = module::copies(size as usize);
-        let lines = ["mapped copy", "CMA", "CMA, a byte of each page", "empty call"];
-        for (line, ns) in lines.into_iter().zip([mapped, cma, page, Some(empty)]) {
-            let ns = ns.ok_or_else(|| format!("{line}: the kernel refuses it"))?;
-            add(session, part, part.benchmarks[0], (size, "us"), line, ns / 1e3);
+        let [same, other] = [module::copies(size as usize), module::copies_off(size as usize, POOL)];
+        for (benchmark, [mapped, cma, page]) in [("copy", same), ("copy_off", other)] {
+            for (line, ns) in lines.into_iter().zip([mapped, cma, page, Some(empty)]) {
+                let ns = ns.ok_or_else(|| format!("{line}: the kernel refuses it"))?;
+                add(session, part, benchmark, (size, "us"), line, ns / 1e3);
+            }
         }
     }
     Ok(())

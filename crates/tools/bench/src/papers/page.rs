@@ -15,13 +15,16 @@ use std::path::Path;
 
 /// What the kernel takes for its copies, as a reason.
 pub fn kernel_costs(medians: &Medians) -> Option<String> {
-    let at = |line| medians.of(KERNEL, "copy", 1 << 20, line);
-    let (mapped, cma, pages, empty) =
-        (at("mapped copy")?, at("CMA")?, at("CMA, a byte of each page")?, at("empty call")?);
+    let at = |benchmark, line| medians.of(KERNEL, benchmark, 1 << 20, line);
+    let all = |benchmark| {
+        let [mapped, cma, pages] = ["mapped copy", "CMA", "CMA, a byte of each page"].map(|line| at(benchmark, line));
+        Some((mapped?, cma?, pages?))
+    };
+    let ((mapped, cma, pages), (mapped_off, cma_off, pages_off)) = (all("copy")?, all("copy_off")?);
+    let empty = at("copy", "empty call")?;
     Some(format!(
-        "An empty call takes {:.2} us here; of {cma:.0} us for 1 MiB by CMA the work on its 256 pages alone is {pages:.0} us, and a mapped copy \
-         of the same takes {mapped:.0} us",
-        empty
+        "By one process alone, an empty call takes {empty:.2} us here. Of 1 MiB by CMA, {cma:.0} us in cache, the work on its 256 pages is \
+         {pages:.0} us, and a mapped copy takes {mapped:.0} us. Off cache these are {cma_off:.0}, {pages_off:.0} and {mapped_off:.0} us"
     ))
 }
 
@@ -57,7 +60,11 @@ fn run_of(kept: &Kept, rows: &[Row]) -> String {
     let many = |count: usize| if count == 1 { "" } else { "s" };
     let last = ranks.last().map_or(0, |last| last.parse().unwrap_or(0));
     let (s, r) = (many(last), many(rounds));
-    format!("{sizes}{} rank{s}, {rounds} round{r}{few}, commit {commit}, {date}", ranks.join(" and "))
+    let ranks = match ranks.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        all => all.join(""),
+    };
+    format!("{sizes}{ranks} rank{s}, {rounds} round{r}{few}, commit {commit}, {date}")
 }
 
 /// The rows of an experiment that an entry shows.
@@ -123,7 +130,7 @@ pub fn section(report: &Report, peers: &[String], level: usize) -> String {
             let _ = writeln!(text, "\n![{heading}](plots/{})", plots::file(report));
         }
     }
-    let _ = writeln!(text, "\n**Verdict:** {}.", report.verdict.text());
+    let _ = writeln!(text, "\n**Verdict:** {}.", report.told());
     text
 }
 
@@ -166,7 +173,7 @@ fn page(paper: &'static Paper, peers: &[String], output: &Path) -> (String, Vec<
     );
     for report in &reports {
         let [here, run] = cells(report);
-        let (title, found, verdict) = (report.entry.title(), report.entry.found, report.verdict.text());
+        let (title, found, verdict) = (report.entry.title(), report.entry.found, report.told());
         let _ = writeln!(text, "| {title} | {found} | {here} | {run} | {verdict} |");
     }
     text += "\nMedians of the rounds, ± half the interquartile range; the lines took turns. Bold: the best. n: values behind a figure. \

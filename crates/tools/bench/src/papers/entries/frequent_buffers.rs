@@ -226,6 +226,8 @@ pub const PAPER: Paper = Paper {
                     (WAVEFRONT, "wavefront_send", "sends of a wavefront"),
                 ]),
                 modelled: true,
+                reason: "Open: LU sends its short messages with MPI_Send, which has to wait until the card has read the buffer, and the card's \
+                         engine shares the two cores with the program. How much of the loss that wait is has not been measured",
                 ..REPEAT
             }),
         ),
@@ -234,7 +236,7 @@ pub const PAPER: Paper = Paper {
             "Uses of the buffer that is used most, of 16 processes. CG: 7904 times 8 bytes; LU: 3749 times 1600 bytes; AMG 119, MILC 2049.",
             How::Measured(Repeat {
                 experiments: &[&COUNTED],
-                here: "Class W on 4 processes, counted between program and library; messages up to 8 KiB. The size is that of the message.",
+                here: "Class W on 4 processes, counted between program and library; messages up to 8192 bytes. The size is that of the message.",
                 claims: &[
                     value("counted", "Uses of the most used buffer, CG", REUSE_CG, "reuse_uses", [0, 16], [500.0, ANY]),
                     value("counted", "Uses of the most used buffer, LU", REUSE_LU, "reuse_uses", WHOLE, [500.0, ANY]),

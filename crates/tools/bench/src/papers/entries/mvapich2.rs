@@ -149,6 +149,8 @@ pub const PAPER: Paper = Paper {
                 )],
                 plot: plot("us", &[(COLUMNS_TITLE, "column_turns", "half round trip")]),
                 modelled: true,
+                reason: "By turns a processor has nothing to do but to pack while the link is busy with the packets before, and the other one \
+                         unpacks; both ways at once (figure 10) it has both to do, and there gather lists win",
                 ..REPEAT
             }),
         ),

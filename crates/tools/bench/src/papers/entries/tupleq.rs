@@ -91,11 +91,11 @@ pub const PAPER: Paper = Paper {
                         [-ANY, 30.0],
                     ),
                     overlap(
-                        "What the receiver keeps with TupleQ, percent, below 8 KiB, at least",
+                        "What the receiver keeps with TupleQ, percent, up to 4 KiB, at least",
                         RECEIVER,
                         "overlap_recv",
                         "TupleQ",
-                        [1, 8191],
+                        [1, 4096],
                         Over::Least,
                         [70.0, ANY],
                     ),
@@ -107,7 +107,7 @@ pub const PAPER: Paper = Paper {
                     panels: &[(RECEIVER, "overlap_recv", "receiver"), (SENDER, "overlap_send", "sender")],
                 }),
                 modelled: true,
-                reason: "Below 8 KiB all lines send eagerly: the receiver copies what has come, and the sender copies what goes",
+                reason: "Up to 4 KiB all lines send eagerly: the receiver copies what has come, and the sender copies what goes",
                 ..REPEAT
             }),
         ),

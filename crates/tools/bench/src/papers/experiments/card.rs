@@ -154,10 +154,10 @@ pub const COLLECTIVES: Experiment = Experiment {
     lines: REUSING,
     plain: false,
     parts: &[
-        Part { time: 300, ..card(COLLECTIVES_4, &["bcast_turns", "scatter_turns"], COLLECTIVE_SIZES, 4, (NEW, 32)) },
+        Part { time: 200, ..card(COLLECTIVES_4, &["bcast_turns", "scatter_turns"], COLLECTIVE_SIZES, 4, (NEW, 32)) },
         Part {
             place: Place::Nodes(4),
-            time: 300,
+            time: 200,
             ..card(COLLECTIVES_16, &["bcast_turns", "scatter_turns"], COLLECTIVE_SIZES, 16, (NEW, 32))
         },
     ],
@@ -187,7 +187,7 @@ pub const PROTOCOLS: &[Setting] = &[
 const IDLE: &[&str] = &["--idle", "1"];
 
 const fn overlap(title: &'static str, benchmark: &'static [&'static str], sizes: &'static [u64], slower: u32) -> Part {
-    Part { more: IDLE, time: 100, ..card(title, benchmark, sizes, 2, (NEW, slower)) }
+    Part { more: IDLE, time: 40, ..card(title, benchmark, sizes, 2, (NEW, slower)) }
 }
 
 pub const OVERLAP: Experiment = Experiment {
@@ -205,7 +205,7 @@ pub const OVERLAP: Experiment = Experiment {
 };
 
 const fn boundary(sizes: &'static [u64], work_us: u64, slower: u32) -> Part {
-    Part { more: IDLE, work_us, time: 200, ..card(SOLVER_TITLE, &["solver"], sizes, 4, (NEW, slower)) }
+    Part { more: IDLE, work_us, time: 100, ..card(SOLVER_TITLE, &["solver"], sizes, 4, (NEW, slower)) }
 }
 
 pub const SOLVER: Experiment = Experiment {

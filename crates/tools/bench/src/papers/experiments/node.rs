@@ -46,7 +46,10 @@ pub const COSTS: Experiment = Experiment {
         Setting { name: "empty call", settings: &[] },
     ],
     plain: false,
-    parts: &[Part { work: Work::Costs, ..part(KERNEL, &["copy"], &[4 << 10, 64 << 10, 256 << 10, 1 << 20], 1) }],
+    parts: &[Part {
+        work: Work::Costs,
+        ..part(KERNEL, &["copy", "copy_off"], &[4 << 10, 64 << 10, 256 << 10, 1 << 20], 1)
+    }],
 };
 
 pub const PING_PONG: Experiment = Experiment {
