@@ -22,6 +22,7 @@ typedef struct {
     long buffers;       /* of spectrum */
     long work_us;       /* of a stage of the solver; 0: as much as suits the messages */
     int idle;           /* work is sleep (work.h) */
+    int apart;          /* buffers lie on pages of their own (reuse.c) */
     const char *place;  /* file of two zeroed cache lines for place.c, or NULL */
     long near_ns;       /* what a line takes between cores near each other; 0: not known */
     long patience_ms;   /* how long the whole run waits for that */
@@ -105,6 +106,7 @@ void run_stream(void);
 void run_stream_written(void);
 void run_column(void);
 void run_column_type(void);
+void run_column_turns(void);
 void run_irregular(void);
 void run_irregular_stream(void);
 void run_overlap_recv(void);

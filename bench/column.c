@@ -137,6 +137,36 @@ static void run_types(MPI_Comm comm, const void *what)
     free(e.to);
 }
 
+/* Half round trips of a column, by its type alone. */
+static void run_turns(MPI_Comm comm, const void *what)
+{
+    (void)what;
+    static const long usual[] = {65536, 1048576};
+    const long *sizes = opt.sizes ? opt.sizes : usual;
+    int count = opt.sizes ? opt.size_count : 2;
+    exchange e;
+    prepare(&e, comm);
+    for (int i = 0; i < count; i++) {
+        e.width = (size_t)sizes[i] / ROWS / 8 * 8;
+        if (e.width < 8 || e.width > ROW_BYTES / 2)
+            fail("column_turns: %ld bytes are no column of a matrix with %d rows", sizes[i], ROWS);
+        MPI_Type_vector(ROWS, (int)(e.width / 8), ROW_BYTES / 8, MPI_DOUBLE, &e.column);
+        MPI_Type_commit(&e.column);
+        by_turns(&e, 1);
+        figure f = measure(e.comm, by_turns, &e);
+        if (world_rank == 0)
+            report_us("column_turns", sizes[i], &f, 0.5);
+        MPI_Type_free(&e.column);
+    }
+    free(e.from);
+    free(e.to);
+}
+
+void run_column_turns(void)
+{
+    with_pair("column_turns", run_turns, NULL);
+}
+
 void run_column_type(void)
 {
     with_pair("column_type", run_types, NULL);

@@ -29,6 +29,7 @@ static const struct {
     {"stream_written", run_stream_written},
     {"column", run_column},
     {"column_type", run_column_type},
+    {"column_turns", run_column_turns},
     {"irregular", run_irregular},
     {"irregular_stream", run_irregular_stream},
     {"overlap_recv", run_overlap_recv},
@@ -122,7 +123,7 @@ enum { BENCHMARKS = sizeof benchmarks / sizeof benchmarks[0], MAX_SIZES = 64 };
 static void usage(void)
 {
     fprintf(stderr, "usage: tern_mpi_bench BENCHMARK... [--sizes BYTES,...] [--time-ms N] "
-                    "[--batches N] [--pool-mib N] [--iterations N] [--buffers N] [--work-us N] [--idle 0|1]\n"
+                    "[--batches N] [--pool-mib N] [--iterations N] [--buffers N] [--work-us N] [--idle 0|1] [--apart 0|1]\n"
                     "    [--place FILE [--near-ns N] [--patience-ms N]]\n"
                     "benchmarks:");
     for (int i = 0; i < BENCHMARKS; i++)
@@ -192,6 +193,8 @@ static int read_arguments(int argc, char **argv, int *chosen)
             opt.work_us = number(value);
         else if (strcmp(argv[i], "--idle") == 0)
             opt.idle = number(value) != 0;
+        else if (strcmp(argv[i], "--apart") == 0)
+            opt.apart = number(value) != 0;
         else if (strcmp(argv[i], "--place") == 0)
             opt.place = value;
         else if (strcmp(argv[i], "--near-ns") == 0)

@@ -1,6 +1,7 @@
 /* How often buffers are used again: for libraries that treat frequently used ones otherwise.
  *
- * spectrum    N buffers, of which buffer i is sent from i times, so that every frequency occurs
+ * spectrum    N buffers, of which buffer i is sent from i times, so that every frequency occurs; back to back, or with --apart on
+ *             pages of their own
  * gradient    conjugate gradients on a grid: the same few boundaries, again and again
  * wavefront   planes that are swept from corner to corner, once: each boundary is sent from once
  *
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DATA = 11, ANSWER = 12 };
+enum { DATA = 11, ANSWER = 12, PAGE = 4096 };
 
 /* Time in sends. */
 static double sending;
@@ -49,6 +50,7 @@ static void tell(const char *name, const char *send_name, long size, const figur
 
 typedef struct {
     long size, count;
+    size_t step; /* from one buffer to the next */
     char *buffers, *to;
 } spectrum;
 
@@ -59,7 +61,7 @@ static void spectrum_round(spectrum *s)
         for (long i = s->count - round; i < s->count; i++) {
             if (world_rank == 0) {
                 MPI_Request request;
-                timed_start(s->buffers + i * s->size, (int)s->size, MPI_BYTE, 1, MPI_COMM_WORLD, &request);
+                timed_start(s->buffers + (size_t)i * s->step, (int)s->size, MPI_BYTE, 1, MPI_COMM_WORLD, &request);
                 MPI_Recv(NULL, 0, MPI_BYTE, 1, ANSWER, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
                 timed_wait(1, &request);
             } else {
@@ -82,14 +84,15 @@ void run_spectrum(void)
         sending = 0, sent = 0;
         double seconds = 0;
         if (world_rank < 2) {
-            s.buffers = memory((size_t)(s.size * s.count));
+            s.step = opt.apart ? ((size_t)s.size + PAGE - 1) / PAGE * PAGE : (size_t)s.size;
+            s.buffers = memory(s.step * (size_t)s.count);
             s.to = memory((size_t)s.size);
-            fill(s.buffers, (size_t)(s.size * s.count), 0);
+            fill(s.buffers, s.step * (size_t)s.count, 0);
             double start = now();
             spectrum_round(&s);
             seconds = now() - start;
             if (world_rank == 1)
-                check("spectrum", s.to, (size_t)s.size, (size_t)((s.count - 1) * s.size), 0);
+                check("spectrum", s.to, (size_t)s.size, (size_t)(s.count - 1) * s.step, 0);
             free(s.buffers);
             free(s.to);
         }

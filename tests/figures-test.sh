@@ -1,6 +1,7 @@
 #!/bin/sh
 # `tern-bench rdma` measures every comparison of the network device, in small: each has a table, and each plot is drawn. So does
-# `tern-bench knem` of the mechanisms inside a node. What the figures are is not looked at.
+# `tern-bench knem` of the mechanisms inside a node. What the figures are is not looked at. `tern-bench papers` measures, judges, draws, and
+# goes on where it stopped; its pages name no size that their tables lack, and figures that are older than the library are told.
 # Usage: tests/figures-test.sh PREFIX
 set -eu
 
@@ -11,11 +12,12 @@ make_place
 
 mkdir "$place/docs"
 
-# measure SUITE PAGE ARGUMENTS...: its report is put into a copy of the page.
+# measure SUITE ARGUMENTS...: its report is put into a page that has a place for it.
 measure() {
-    suite=$1 page=$2
-    shift 2
-    cp "$root/$page" "$place/docs/$suite.md"
+    suite=$1
+    shift
+    printf '<!-- written by tern-bench %s, from here -->\n<!-- written by tern-bench %s, to here -->\n' "$suite" "$suite" \
+        > "$place/docs/$suite.md"
     "$prefix/bin/tern-bench" "$suite" --quick --patience 0 --tern "$prefix" --source "$root/bench" --output "$place" \
         --markdown "$place/docs/$suite.md" "$@" > "$place/said" 2> "$place/errors" && return
     cat "$place/errors"
@@ -33,7 +35,7 @@ plots() {
 
 # knem: rows for each mechanism that is there, and for the programs.
 knem() {
-    measure knem docs/papers/knem.md --libraries tern --sizes 65536 \
+    measure knem --libraries tern --sizes 65536 \
         --only pingpong,sendrecv,exchange,reduce,bcast,asp || return 1
     for columns in '| Tern | pipe | mapped | cma |' '| sender writes | receiver reads |' '| one region | one for each |' \
         '| Tern | tree, pipe | tree, cma | lines | region |'; do
@@ -70,10 +72,50 @@ try() {
 }
 
 rdma() {
-    measure rdma docs/benchmarks/network-device.md && plots rdma 10
+    measure rdma && plots rdma 10
 }
 
 try names names
+# repeat ARGUMENTS...: some figures of the papers, in small.
+repeat() {
+    "$prefix/bin/tern-bench" papers --quick --patience 0 --tern "$prefix" --source "$root/bench" --output "$place" \
+        --libraries tern --paper knem,frequent --figure 3,12 "$@" > "$place/said" 2> "$place/errors" && return
+    cat "$place/errors"
+    return 1
+}
+
+# papers: a verdict, a table and a plot of each figure; a second run measures nothing, and one that is asked to measures anew.
+papers() {
+    repeat --markdown "$place/pages" || return 1
+    for words in '^\*\*Verdict:\*\* of 1 round only, \(agrees\|differs\)' '^| search | ' '^| pingpong_off | '; do
+        grep -q "$words" "$place/said" || { echo "no line $words"; return 1; }
+    done
+    for plot in frequent-buffers-2009_figure_3 knem-2013_figure_12; do
+        [ -s "$place/pages/plots/$plot.svg" ] || { echo "no plot $plot"; return 1; }
+    done
+    grep -q '^| figure 12 | .* 1 round' "$place/pages/knem-2013.md" || { echo "no row of figure 12"; return 1; }
+    cp "$place/papers/ping-pong/figures.csv" "$place/before"
+    repeat || return 1
+    cmp -s "$place/papers/ping-pong/figures.csv" "$place/before" || { echo "what was there was measured again"; return 1; }
+    repeat --rounds 2 || return 1
+    grep -q 'ping-pong: goes on after 1 of 2 rounds' "$place/errors" || { echo "it did not go on"; return 1; }
+    cp "$place/papers/ping-pong/figures.csv" "$place/before"
+    repeat --again || return 1
+    ! cmp -s "$place/papers/ping-pong/figures.csv" "$place/before" || { echo "--again measures nothing"; return 1; }
+}
+
+# pages: those of docs/papers say what was run. One that names another size is found.
+pages() {
+    "$prefix/bin/tern-bench" papers --check "$root/docs/papers" || return 1
+    mkdir "$place/wrong"
+    cp "$root"/docs/papers/*.md "$place/wrong"
+    sed '0,/^\*Measured:\* /s//*Measured:* 3 MiB, /' "$root/docs/papers/knem-2013.md" > "$place/wrong/knem-2013.md"
+    ! "$prefix/bin/tern-bench" papers --check "$place/wrong" > "$place/said" 2>&1 || { echo "3 MiB is not found"; return 1; }
+    grep -q 'the text names 3 MiB' "$place/said" || { cat "$place/said"; return 1; }
+}
+
+try papers papers
+try pages pages
 try rdma rdma
 try knem knem
 if ! [ -e /dev/tern ]; then

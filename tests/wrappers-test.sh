@@ -169,7 +169,7 @@ done
 
 # What the pages name beside them is there: pictures too.
 lost() {
-    for page in README.md SECURITY.md docs/benchmarks/README.md docs/papers/knem.md; do
+    for page in README.md SECURITY.md docs/benchmarks/README.md docs/papers/knem-2013.md; do
         grep -o '](\([^)#: ]*\)' "$prefix/share/doc/tern/$page" | cut -c 3- | grep -v '^$' | sort -u | while read -r link; do
             [ -e "$prefix/share/doc/tern/$(dirname "$page")/$link" ] || echo "$page: $link"
         done

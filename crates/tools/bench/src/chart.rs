@@ -60,9 +60,10 @@ const PANEL: (u32, u32) = (460, 400);
 const LEGEND: u32 = 190;
 const TITLE: u32 = 44;
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-fn colour(style: Style, others: &mut impl Iterator<Item = RGBColor>) -> RGBColor {
+/// The colour of a style; another one of `others` for each that is dashed.
+pub fn colour(style: Style, others: &mut impl Iterator<Item = RGBColor>) -> RGBColor {
     match style {
         Style::Own => OWN,
         Style::Solid(number) => PEERS[number % PEERS.len()],
@@ -70,9 +71,14 @@ fn colour(style: Style, others: &mut impl Iterator<Item = RGBColor>) -> RGBColor
     }
 }
 
+/// The colours of lines that are neither Tern's own nor a peer's, over and over.
+pub fn others() -> impl Iterator<Item = RGBColor> {
+    OTHERS.into_iter().cycle()
+}
+
 /// All labels of the panels in order, each once, with style and colour.
 fn legend(panels: &[Panel]) -> Vec<(String, Style, RGBColor)> {
-    let mut others = OTHERS.into_iter().cycle();
+    let mut others = others();
     let mut entries: Vec<(String, Style, RGBColor)> = Vec::new();
     for curve in panels.iter().flat_map(|panel| &panel.curves) {
         if !entries.iter().any(|(label, ..)| *label == curve.label) {
@@ -99,12 +105,13 @@ fn bytes(size: &f64) -> String {
     }
 }
 
-fn text(size: u32) -> TextStyle<'static> {
+/// The style of a text of this size.
+pub fn text(size: u32) -> TextStyle<'static> {
     TextStyle::from(("sans-serif", size).into_font()).color(&BLACK)
 }
 
 /// Anything that can go wrong while drawing, as a message.
-fn told(error: impl std::fmt::Display) -> String {
+pub fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -179,7 +186,8 @@ where
     mesh.draw().map_err(told)
 }
 
-fn draw_legend(area: &Area, entries: &[(String, Style, RGBColor)]) -> Result<(), String> {
+/// Draws labels with their lines and colours.
+pub fn draw_legend(area: &Area, entries: &[(String, Style, RGBColor)]) -> Result<(), String> {
     for (row, (label, style, colour)) in entries.iter().enumerate() {
         let y = 30 + 22 * row as i32;
         let width = if *style == Style::Own { 4 } else { 2 };

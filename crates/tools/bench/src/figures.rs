@@ -153,9 +153,13 @@ const CSV_HEAD: &str = "title,benchmark,size,unit,ranks,library,round,value,line
 /// One line of the CSV.
 fn sample(line: &str) -> Option<(Row, &str, Sample)> {
     let (title, rest) = line.strip_prefix('"')?.split_once("\",")?;
+    let [benchmark, size, unit, ranks, rest] = rest.splitn(5, ',').collect::<Vec<_>>().try_into().ok()?;
+    let (library, rest) = match rest.strip_prefix('"') {
+        Some(quoted) => quoted.split_once("\",")?,
+        None => rest.split_once(',')?,
+    };
     let fields: Vec<&str> = rest.split(',').collect();
-    let [benchmark, size, unit, ranks, library, _, value, line_ns, most_ns, shared, stolen, others] =
-        fields.try_into().ok()?;
+    let [_, value, line_ns, most_ns, shared, stolen, others] = fields.try_into().ok()?;
     let placement = match line_ns {
         "" => None,
         _ => Some(Placement {
@@ -202,6 +206,8 @@ impl Figures {
                 let place =
                     placement.map(|p| format!("{:.1},{:.1},{},{:.3}", p.least_ns, p.most_ns, p.shared, p.stolen));
                 let place = place.as_deref().unwrap_or(",,,");
+                // The name of a line may have a comma in it, as the title may.
+                let library = if library.contains(',') { format!("\"{library}\"") } else { library.to_string() };
                 let _ = writeln!(
                     text,
                     "\"{title}\",{benchmark},{size},{unit},{ranks},{library},{round},{value},{place},{others:.3}"
@@ -410,6 +416,7 @@ mod tests {
         for placement in [Some(place), None] {
             let value = 0.25;
             figures.add(row.clone(), "tern", Sample { value, placement, others: 0.125 });
+            figures.add(row.clone(), "tree, pipe", Sample { value, placement, others: 0.125 });
         }
         let mut again = Figures::default();
         again.add_csv(&figures.csv()).unwrap();

@@ -5,12 +5,12 @@
 //! processes without MPI, [`member`] is such a process; [`module`] takes the kernel module
 //! apart; [`plots`] draws.
 
-mod experiments;
+pub mod experiments;
 pub mod member;
-mod module;
+pub mod module;
 mod plots;
-mod programs;
-mod regions;
+pub mod programs;
+pub mod regions;
 
 use crate::document;
 use crate::line::{Line, Setting};

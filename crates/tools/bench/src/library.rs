@@ -419,7 +419,8 @@ mod tests {
     #[test]
     fn a_missing_library_is_told_with_the_remedy() {
         let nowhere = || PathBuf::from("/dev/null/none");
-        let places = Places { tern: nowhere(), peers: nowhere(), source: nowhere(), output: nowhere() };
+        let places =
+            Places { tern: nowhere(), peers: nowhere(), source: nowhere(), output: nowhere(), root: nowhere() };
         let find = |name, places| Library::find(&Line::parse(name).unwrap(), places);
         assert!(find("mpich", &places).unwrap_err().contains("tern-bench peers"));
         assert!(find("tern", &places).unwrap_err().contains("--tern"));

@@ -8,7 +8,8 @@
 //! - [`probe`] looks how far apart the cores are, which changes in a virtual machine; [`placement`] says which figures
 //!   may stand beside each other.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
-//!   the CSV and the JSON, [`plot`] and [`chart`] draw the plots.
+//!   the CSV and the JSON, [`plot`], [`chart`] and [`bars`] draw the plots.
+//! - [`papers`] is the figures and tables of five papers, repeated.
 //! - [`knem`] is the experiments of the papers about KNEM.
 //! - [`rdma`] compares the parts of Tern's network device with each other.
 //! - [`instructions`] counts the instructions of a short message.
@@ -16,6 +17,7 @@
 //! - [`ablate`] finds what each rule of the policy is worth.
 
 mod ablate;
+mod bars;
 mod chart;
 mod cores;
 mod document;
@@ -26,6 +28,7 @@ mod knem;
 mod library;
 mod line;
 mod model;
+mod papers;
 mod peers;
 mod placement;
 mod plot;
@@ -78,6 +81,8 @@ enum Command {
     Survival,
     /// The parts of the network device, each on and off, on the software HCA; not part of `all`
     Rdma,
+    /// The figures and tables of the five papers that Tern brings together, repeated, with verdicts; not part of `all`
+    Papers(papers::Words),
     /// The experiments of the papers about KNEM, by mechanism; not part of `all`
     Knem {
         /// The folder NPB3.x-MPI of the NAS Parallel Benchmarks, for the integer sort
@@ -146,8 +151,8 @@ struct Options {
     /// Seconds after which a run is stopped and reported as failed
     #[arg(long, global = true, default_value_t = 120)]
     timeout: u64,
-    /// For `all`, `plot`, `rdma` and `knem`: a file that has a place for its report, between two lines of comment; the plots go to the folder `plots` beside it
-    #[arg(long, global = true, value_name = "FILE")]
+    /// For `papers`: the folder of its pages. For `all`, `plot`, `rdma` and `knem`: a file that has a place for its report, between two lines of comment; the plots go to the folder `plots` beside it
+    #[arg(long, global = true, value_name = "PATH")]
     markdown: Option<PathBuf>,
     /// Where the C sources of the benchmark program are
     #[arg(long, global = true, value_name = "DIR")]
@@ -166,6 +171,8 @@ struct Places {
     peers: PathBuf,
     source: PathBuf,
     output: PathBuf,
+    /// Where the sources of this program were.
+    root: PathBuf,
 }
 
 impl Places {
@@ -179,6 +186,7 @@ impl Places {
             peers: peers.unwrap_or_else(|| root.join("target/peers")),
             source: or(&options.source, root.join("bench")),
             output: or(&options.output, root.join("target/bench")),
+            root,
         }
     }
 }
@@ -197,6 +205,7 @@ fn main() -> ExitCode {
         Command::Plot => plots(&cli.options, &places),
         Command::Model(words) => model::measure(&cli.options, &places, &words),
         Command::Rdma => rdma::measure(&cli.options, &places),
+        Command::Papers(words) => papers::run(&words, &cli.options, &places, &places.root),
         Command::Knem { npb } => knem::measure(&cli.options, &places, npb.as_ref()),
         Command::Member(words) => knem::member::run(&words),
         Command::Ablate { results, rules } => match results.as_slice() {
@@ -258,6 +267,7 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         | Command::Plot
         | Command::Rdma
         | Command::Model(_)
+        | Command::Papers(_)
         | Command::Knem { .. }
         | Command::Member(_)
         | Command::Ablate { .. }

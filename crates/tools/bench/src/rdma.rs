@@ -7,7 +7,7 @@
 //! the report into a page.
 
 mod experiments;
-mod explain;
+pub mod explain;
 mod model;
 mod plots;
 mod tables;

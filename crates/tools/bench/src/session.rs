@@ -234,6 +234,27 @@ impl Session {
         made.as_ref().map(Some).map_err(Clone::clone)
     }
 
+    /// A program that was built elsewhere, for libraries of the standard's binary interface.
+    pub fn adopt(&mut self, name: &str, file: PathBuf) {
+        self.programs.push((Abi::Standard, name.to_string(), file));
+    }
+
+    /// So many steps follow, each between [`Self::begin`] and [`Self::end`]; with 0 the last one is over.
+    pub fn expect(&mut self, steps: usize) {
+        self.progress.clear();
+        self.progress = if steps == 0 { Progress::none() } else { Progress::of(steps) };
+    }
+
+    /// A step begins: `what` is in it.
+    pub fn begin(&self, what: String) {
+        self.progress.begin(what);
+    }
+
+    /// The step that has begun is over.
+    pub fn end(&self) {
+        self.progress.end();
+    }
+
     /// Of the jobs what the options ask for.
     pub fn wanted(&self, jobs: &[Job]) -> Vec<Job> {
         let only = &self.options.only;
@@ -277,7 +298,8 @@ impl Session {
         if self.figures.is_empty() { Err("nothing was measured".to_string()) } else { Ok(()) }
     }
 
-    fn run_job(&mut self, job: &Job) {
+    /// Runs a job, as often as there are rounds. Its lines take turns.
+    pub fn run_job(&mut self, job: &Job) {
         let mut failed: BTreeMap<String, Failed> = BTreeMap::new();
         let mut libraries = self.libraries.clone();
         libraries.retain(|library| {

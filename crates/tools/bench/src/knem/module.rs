@@ -44,6 +44,50 @@ fn each(mut call: impl FnMut() -> Option<()>) -> Option<f64> {
     Some(batches[BATCHES / 2])
 }
 
+/// Nanoseconds of an empty system call.
+pub fn empty_call() -> Option<f64> {
+    each(|| {
+        black_box(rustix::process::getppid());
+        Some(())
+    })
+}
+
+/// Nanoseconds of copies of `size` bytes that need no module: mapped, by CMA, and of a byte of each page by CMA.
+pub fn copies(size: usize) -> [Option<f64>; 3] {
+    let [mapped, cma, by_page, ..] = row(None, size);
+    [mapped, cma, by_page]
+}
+
+/// The same of `size` bytes that lie elsewhere at each call, in pools of `pool` bytes.
+pub fn copies_off(size: usize, pool: usize) -> [Option<f64>; 3] {
+    let (mut source, mut target) = (memory(pool), memory(pool));
+    let (from, to) = (aligned(&mut source), aligned(&mut target));
+    let pid = std::process::id() as cma::Pid;
+    let mut place = 0;
+    let mut next = || {
+        place = (place + size) % (pool - size + 1) / PAGE * PAGE;
+        (from.wrapping_add(place), to.wrapping_add(place))
+    };
+    let mapped = each(|| {
+        let (from, to) = next();
+        // SAFETY: both pools have `size` bytes from there on, and nobody else refers to them.
+        unsafe { std::ptr::copy_nonoverlapping(black_box(from), black_box(to), size) };
+        Some(())
+    });
+    let cma = each(|| {
+        let (from, to) = next();
+        // SAFETY: as above.
+        unsafe { cma::read(pid, &[Run::new(to, size)], &[Run::new(from, size)]) }.ok().map(drop)
+    });
+    let by_page = each(|| {
+        let (from, to) = next();
+        let pages: Vec<Run> = (0..size / PAGE).map(|page| Run::new(from.wrapping_add(page * PAGE), 1)).collect();
+        // SAFETY: as above.
+        unsafe { cma::read(pid, &[Run::new(to, pages.len())], &pages) }.ok().map(drop)
+    });
+    [mapped, cma, by_page]
+}
+
 /// The columns of one length.
 fn row(module: Option<&Module>, size: usize) -> [Option<f64>; 7] {
     let (mut source, mut target) = (memory(size), memory(size));
@@ -87,10 +131,7 @@ fn row(module: Option<&Module>, size: usize) -> [Option<f64>; 7] {
 /// A table in microseconds, which says also where it was measured.
 pub fn measure() -> String {
     let module = Module::open();
-    let empty = each(|| {
-        black_box(rustix::process::getppid());
-        Some(())
-    });
+    let empty = empty_call();
     let shown = |ns: Option<f64>| ns.map_or("-".to_owned(), |ns| format!("{:.2}", ns / 1e3));
     let mut text = format!(
         "\n### The kernel module, part by part\n\nLinux {}. Microseconds of one call, medians of {BATCHES} batches of {CALLS}. An empty call takes {}.\n",
@@ -119,6 +160,7 @@ mod tests {
     fn what_is_not_there_has_no_figure() {
         let row = row(None, 4 << 10);
         assert!(row[0].is_some() && row[3..].iter().all(Option::is_none));
+        assert!(copies_off(64 << 10, 1 << 20)[0].is_some());
         assert!(measure().contains("| 1048576 |"));
     }
 }

@@ -18,11 +18,9 @@ pub fn compile(session: &mut Session, places: &Places, npb: Option<&PathBuf>) {
     let mut names: Vec<&str> = parts.filter_map(|part| part.program.map(|[name, ..]| name)).collect();
     names.sort_unstable();
     names.dedup();
-    let paths = places.source.join(PATHS_FILE);
     for name in names {
         let program = match name {
-            PATHS if paths.exists() => Ok(program(name, vec![paths.clone()], Vec::new())),
-            PATHS => Err(format!("{} is not there", paths.display())),
+            PATHS => self::paths(places),
             _ => sort(name, places, npb, &session.output),
         };
         match program {
@@ -30,6 +28,17 @@ pub fn compile(session: &mut Session, places: &Places, npb: Option<&PathBuf>) {
             Err(reason) => session.problem(name, "all", reason),
         }
     }
+}
+
+/// The program of shortest paths.
+///
+/// Errors: its source is not there.
+pub fn paths(places: &Places) -> Result<Program, String> {
+    let source = places.source.join(PATHS_FILE);
+    if !source.exists() {
+        return Err(format!("{} is not there", source.display()));
+    }
+    Ok(program(PATHS, vec![source], Vec::new()))
 }
 
 fn program(name: &str, files: Vec<PathBuf>, words: Vec<String>) -> Program {

@@ -38,7 +38,10 @@ fn is_wanted(part: &Part, options: &Options) -> bool {
     options.only.is_empty() || part.benchmarks.iter().any(|name| options.only.iter().any(|wanted| wanted == name))
 }
 
-fn measure_once(direct: Direct, part: &Part, options: &Options, session: &mut Session) -> Result<(), String> {
+/// One round of a part.
+///
+/// Errors: the processes fail, or print no figure.
+pub fn measure_once(direct: Direct, part: &Part, options: &Options, session: &mut Session) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot find this program: {error}"))?;
     let sizes = if options.sizes.is_empty() { part.sizes(options.quick) } else { options.sizes.clone() };
     let (volume, batches) = if options.quick { (LITTLE, FEW_BATCHES) } else { (VOLUME, BATCHES) };

@@ -3,6 +3,7 @@
 use super::experiments::Experiment;
 use crate::Places;
 use crate::figures::{Row, Sample};
+use crate::line::Setting;
 use crate::run::run;
 use crate::session::Session;
 use std::process::Command;
@@ -14,15 +15,7 @@ pub fn explain(experiment: &Experiment, places: &Places, session: &mut Session) 
     let (Some((title, start)), Some(variant)) = (experiment.explained, experiment.variants.first()) else {
         return String::new();
     };
-    let mut command = Command::new("sh");
-    // The explanation goes to the standard error.
-    command.args(["-c", "exec \"$@\" 2>&1", "sh"]).arg(places.tern.join("bin/mpiexec"));
-    command.args(["--nodes", "2", "-n", "2"]).arg(session.output.join("tern_mpi_bench.abi"));
-    command.args(["pingpong_nonblocking", "--sizes", "4096", "--time-ms", "5", "--batches", "3"]);
-    command.env("TERN_EXPLAIN", "1").env("TERN_LINK", experiment.link).env("LD_LIBRARY_PATH", places.tern.join("lib"));
-    command.envs(variant.settings.iter().copied());
-    let said = run(&mut command, Duration::from_secs(60)).output;
-    let text = table(&said, start);
+    let text = table(&said(variant, experiment.link, places, session), start);
     for (size, uses) in counts(&text) {
         let (title, benchmark, unit) = (title.to_string(), "break_even".to_string(), "uses".to_string());
         let row = Row { title, benchmark, size, unit, ranks: 2 };
@@ -32,6 +25,28 @@ pub fn explain(experiment: &Experiment, places: &Places, session: &mut Session) 
         session.problem(variant.name, title, format!("Tern prints nothing that begins with `{start}`"));
     }
     text
+}
+
+/// What Tern says with a line's settings on a link.
+pub fn said(line: &Setting, link: &str, places: &Places, session: &Session) -> String {
+    let mut command = Command::new("sh");
+    // The explanation goes to the standard error.
+    command.args(["-c", "exec \"$@\" 2>&1", "sh"]).arg(places.tern.join("bin/mpiexec"));
+    command.args(["--nodes", "2", "-n", "2"]).arg(session.output.join("tern_mpi_bench.abi"));
+    command.args(["pingpong_nonblocking", "--sizes", "4096", "--time-ms", "5", "--batches", "3"]);
+    command.env("TERN_EXPLAIN", "1").env("TERN_LINK", link).env("LD_LIBRARY_PATH", places.tern.join("lib"));
+    command.envs(line.settings.iter().copied());
+    run(&mut command, Duration::from_secs(60)).output
+}
+
+/// Of frequently used buffers by size: nanoseconds of a copy, and the break-even count where there is one.
+pub fn costs(said: &str) -> Vec<(u64, f64, Option<f64>)> {
+    let cost = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let &[size, _, copy, _, even, _] = &words[..] else { return None };
+        Some((size.parse().ok()?, copy.parse().ok()?, even.parse().ok()))
+    };
+    table(said, "frequently used buffers").lines().filter_map(cost).collect()
 }
 
 /// Numbers below a heading. Sizes that never go in one packet are left out.
@@ -62,6 +77,10 @@ mod tests {
         let table = table(said, "frequent");
         assert!(table.starts_with("frequent") && table.ends_with("414 104\n"), "{table}");
         assert_eq!(counts(&table), [(8192, 414.0)]);
+        assert_eq!(
+            costs(&said.replace("frequent,", "frequently used buffers,")),
+            [(128, 3.7, None), (8192, 87.4, Some(414.0))]
+        );
         assert_eq!(super::table(said, "nothing"), "");
     }
 }
