@@ -78,7 +78,7 @@ impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.why {
             Why::Refused => "reading another process's memory is refused, as containers and ptrace rules do",
-            Why::Gone => "the process has ended",
+            Why::Gone => "no process has that number here: it has ended, or runs in another pid namespace",
             Why::BadAddress => "its memory is not there, or not for this access",
             Why::Stranger => {
                 return f.write_str("the process of that number is another one (pid namespace)");

@@ -140,6 +140,12 @@ impl Process {
         (nonce != 0).then(|| Introduction { pid: self.pid.load(Ordering::Relaxed), address, nonce, cookie })
     }
 
+    /// Whether peers look for the end of the process, which has introduced itself.
+    pub fn is_watched(&self) -> bool {
+        // Relaxed: it has said so before it has introduced itself.
+        self.stage.load(Ordering::Relaxed) != 0
+    }
+
     /// Says where the table of the process's regions lies, which are all closed.
     pub fn tell_regions(&self, place: u64) {
         // Release: pairs with the acquire in `regions`.

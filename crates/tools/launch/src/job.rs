@@ -15,6 +15,7 @@ mod stall;
 mod start;
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -58,8 +59,8 @@ struct Rank {
     world: usize,
     job: u64,
     number: u32,
-    /// Its program, as the user gave it.
-    program: String,
+    /// Its program, as the user gave it: one text for all ranks in a row that have the same one. It is told of ranks that have ended, too.
+    program: Rc<str>,
     state: State,
     /// The process that was started.
     pid: libc::pid_t,
@@ -86,6 +87,9 @@ struct Rank {
     activity: Option<u64>,
 }
 
+// What is kept of every process that a job has ever spawned: this, and a word for its world.
+const _: () = assert!(size_of::<Rank>() <= 104 && size_of::<Option<Box<World>>>() <= 8);
+
 impl Rank {
     /// The process that takes part in MPI for this rank.
     fn mpi_process(&self) -> libc::pid_t {
@@ -107,7 +111,7 @@ struct Job<'a> {
     /// The limit of descriptors that ranks get back, if it had to be raised for the launcher.
     files: Option<libc::rlimit>,
     /// The one that the user started, and those that were spawned since; what is gone is none.
-    worlds: Vec<Option<World>>,
+    worlds: Vec<Option<Box<World>>>,
     /// What ranks have published, and which ones.
     names: Vec<(usize, Name)>,
     /// Connections that have not yet said which rank they want.

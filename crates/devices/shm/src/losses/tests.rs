@@ -270,6 +270,17 @@ fn memory_of_a_lost_process_can_be_read_where_it_is_shared_and_is_gone_where_not
     unsafe { tern_device::unmap(before, LEN) };
 }
 
+#[test]
+fn of_who_has_died_before_the_kernel_was_tried_no_line_says_that_the_kernel_does_not_work() {
+    let memory = memory();
+    let survivor = join(&memory, 0);
+    start("of memory", &memory).kill();
+    assert!(!survivor.pair(VICTIM).kernel);
+    assert!(survivor.segment.node().first_to_tell(), "the user was told of the kernel, and hears of the loss");
+    assert!(!survivor.peer_is(VICTIM, PeerState::Alive), "its lock tells that it is not there");
+    assert_eq!(all_heard(&survivor).last(), Some(&Heard::Lost(VICTIM)));
+}
+
 /// Has a child of fork that starts no program of its own, and outlives this process. The child tells when it is there.
 fn leave_a_child() -> ! {
     // SAFETY: the other thread of this program waits for this one, so that it is not in the midst of anything that the child needs.

@@ -181,6 +181,8 @@ impl RegionAccess {
         };
         match proved {
             Ok(kernel) => self.kernel[peer as usize].set(kernel),
+            // The job survives its end, and tells of that itself.
+            Err(Failed { why: Why::Gone, .. }) if process.is_watched() => self.leave(peer),
             Err(failed) => self.give_up(peer, &failed),
         }
         self.kernel[peer as usize].get() != Kernel::Fails
@@ -212,11 +214,16 @@ impl RegionAccess {
         self.kernel[peer as usize].set(Kernel::Gone);
     }
 
-    /// Leaves the kernel's help to `peer` for good, and says so once.
-    #[cold]
-    fn give_up(&self, peer: u32, failed: &Failed) {
+    /// Does without the kernel's help with `peer` for good.
+    fn leave(&self, peer: u32) {
         self.kernel[peer as usize].set(Kernel::Fails);
         counters::KERNEL_FAILED.add(1);
+    }
+
+    /// The same, and says so once.
+    #[cold]
+    fn give_up(&self, peer: u32, failed: &Failed) {
+        self.leave(peer);
         // SAFETY: the segment outlives self.
         if unsafe { &*self.node }.first_to_tell() {
             tern_settings::warn!(

@@ -57,7 +57,7 @@ fn serve(plan: &Plan, mask: libc::sigset_t, keeper: OwnedFd, socket: OwnedFd, pi
         world: 0,
         job: plan.job_id,
         number: 0,
-        program: program.trim_end().to_owned(),
+        program: program.trim_end().into(),
         state: State::Initialised,
         pid,
         alive: true,

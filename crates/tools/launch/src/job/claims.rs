@@ -108,6 +108,10 @@ impl Job<'_> {
             self.missed(number, name);
         }
         self.closed(number);
+        if !self.ranks[number].alive {
+            // The one that was started for it has ended before.
+            self.forget(number);
+        }
     }
 }
 

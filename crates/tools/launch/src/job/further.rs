@@ -108,7 +108,7 @@ impl Job<'_> {
         world.simulated = self.plan.simulated;
         // Those between have no ranks here.
         self.worlds.resize_with(number, || None);
-        self.worlds.push(Some(world));
+        self.worlds.push(Some(Box::new(world)));
         self.start_world(&programs, &here)
     }
 

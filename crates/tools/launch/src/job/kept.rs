@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::rc::Rc;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -79,7 +80,7 @@ pub fn keep(begin: &Begin, node: u32, mask: libc::sigset_t, guard: OwnedFd, lead
         world: 0,
         job: begin.job_id,
         number,
-        program: String::new(),
+        program: "".into(),
         state: State::Started,
         pid: 0,
         alive: true,
@@ -116,7 +117,7 @@ impl Job<'_> {
         let pid = pid.unwrap_or(0) as libc::pid_t;
         let rank = &mut self.ranks[number];
         rank.pid = pid;
-        rank.program = descendants::name(pid).unwrap_or_else(|| "in another container".into());
+        rank.program = descendants::name(pid).map_or_else(|| "in another container".into(), Rc::from);
         rank.control = Some(socket);
         if let Some(guard) = &self.keeper {
             guard::entrust(guard, pid);

@@ -68,7 +68,7 @@ impl Job<'_> {
             let world = self.ranks[rank].world;
             let of = |world, number| self.number_of(world, number);
             let home = |other: &Other| {
-                let is = |world: &Option<World>| world.as_ref().is_some_and(|world| world.job_id == other.job);
+                let is = |world: &Option<Box<World>>| world.as_ref().is_some_and(|world| world.job_id == other.job);
                 of(self.worlds.iter().position(is)?, other.rank)
             };
             report.renumber(|number| of(world, number), home);

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::rc::Rc;
 use std::time::Instant;
 
 use rustix::io::Errno;
@@ -50,7 +51,7 @@ impl<'a> Job<'a> {
             plan,
             mask,
             files,
-            worlds: vec![Some(world)],
+            worlds: vec![Some(Box::new(world))],
             names: Vec::new(),
             joining: Vec::new(),
             ranks: Vec::with_capacity(plan.ranks.len()),
@@ -152,7 +153,7 @@ impl<'a> Job<'a> {
             world: start.world,
             job: self.world(start.world).job_id,
             number: start.number,
-            program: program.name.clone(),
+            program: self.text_of(&program.name),
             attended: false,
             recalled: false,
             state: State::Started,
@@ -167,6 +168,12 @@ impl<'a> Job<'a> {
             activity: None,
         });
         Ok(())
+    }
+
+    /// The name of a program, which the last rank most likely has too.
+    fn text_of(&self, name: &str) -> Rc<str> {
+        let last = self.ranks.last().filter(|rank| &*rank.program == name);
+        last.map_or_else(|| name.into(), |rank| rank.program.clone())
     }
 
     /// What a rank reads from, if not mpiexec's own standard input.

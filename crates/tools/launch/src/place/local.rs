@@ -117,7 +117,7 @@ fn spots(
         return Err(format!("{each} cores for each rank (PE={each}): no {} has as many", named(unit)));
     }
     if policy.spread
-        && let Some(spots) = spread(shape, elements, &parts, ranks, each)
+        && let Some(spots) = spread(policy, shape, elements, &parts, ranks, each)
     {
         return Ok(spots);
     }
@@ -159,9 +159,26 @@ fn spot(elements: &[Element], part: usize, chosen: &[usize]) -> Spot {
     Spot { part, first: elements[chosen[0]].threads[0], threads }
 }
 
-/// The first elements of each rank's share of the machine. `None` if a share has too few.
-fn spread(shape: &Shape, elements: &[Element], parts: &[Vec<usize>], ranks: usize, each: usize) -> Option<Vec<Spot>> {
-    let spots = shares(shape, ranks)?.into_iter().map(|share| {
+/// The first elements of each rank's share: of the machine, or of its part where each part has so many ranks. `None` if a share has too few, or
+/// there are more ranks than all parts have.
+fn spread(
+    policy: &Policy, shape: &Shape, elements: &[Element], parts: &[Vec<usize>], ranks: usize, each: usize,
+) -> Option<Vec<Spot>> {
+    let shares: Vec<Vec<usize>> = match policy.map {
+        Map::Each(count, _) => {
+            let count = count as usize;
+            let left = |part: usize| ranks.saturating_sub(part * count).min(count);
+            if left(parts.len()) > 0 {
+                return None;
+            }
+            let threads = |at: &usize| elements[*at].threads.iter().map(|thread| thread.number);
+            let inside = |part: &Vec<usize>| shape.only(&part.iter().flat_map(threads).collect::<Vec<_>>());
+            let used = (0..parts.len()).take_while(|&part| left(part) > 0);
+            used.map(|part| shares(&inside(&parts[part]), left(part))).collect::<Option<Vec<_>>>()?.concat()
+        }
+        _ => shares(shape, ranks)?,
+    };
+    let spots = shares.into_iter().map(|share| {
         let begins = |at: &usize| share.contains(&elements[*at].threads[0].number);
         let chosen: Vec<usize> = (0..elements.len()).filter(begins).take(each).collect();
         let part = parts.iter().position(|part| chosen.first().is_some_and(|first| part.contains(first)));

@@ -151,6 +151,10 @@ fn ranks_with_threads_on_a_large_machine() {
     assert_eq!(lists("map/core:SPREAD", 12), (0..12).map(|cache| (cache * 8).to_string()).collect::<Vec<_>>());
     assert_eq!(lists("map/l3cache:SPREAD", 2), ["0-7", "48-55"]);
     assert_eq!(lists("map/:SPREAD", 4), ["0", "24", "48", "72"]);
+    // So many of each part, which are far apart inside of it; the last part has what is left.
+    assert_eq!(lists("map/ppr:2:package:SPREAD bind/core", 4), ["0", "24", "48", "72"]);
+    assert_eq!(lists("map/ppr:3:package:SPREAD bind/core", 5), ["0", "16", "32", "48", "72"]);
+    assert_eq!(lists("map/ppr:2:l3cache:PE=2:SPREAD", 3), ["0-1", "4-5", "8-9"]);
     assert_eq!(lists("map/core", 96).last().map(String::as_str), Some("95"));
     assert_eq!(lists("map/l3cache:SPREAD rank/l3cache bind/core", 24)[..2], ["0", "8"]);
 }
@@ -175,6 +179,7 @@ fn what_the_machine_does_not_have_is_told() {
     let error = |words: &str, ranks| super::places(&policy(words), &shape, ranks).expect_err(words);
     assert_eq!(error("map/socket:PE=3", 1), "3 cores for each rank (PE=3): no package has as many");
     assert_eq!(error("map/ppr:1:socket", 3), "ppr:1:package places 2 ranks here, not 3");
+    assert_eq!(error("map/ppr:1:socket:spread", 3), "ppr:1:package places 2 ranks here, not 3");
     assert_eq!(error("map/ppr:3:socket", 3), "ppr:3:package: one of them has 2 cores, too few for its ranks");
     assert!(error("set/77", 1).contains("77"));
 }
