@@ -5,6 +5,8 @@
 //! each way for each group. The levels are those of XHC (Open MPI, docs/tuning-apps/collectives/xhc.rst) and of MPICH's release-gather; that a
 //! node's members should not all read from all follows from the model of Ramos and Hoefler (HPDC 2013).
 
+use alloc::vec;
+use alloc::vec::Vec;
 /// The parts of the machine that a member is bound to, the widest first: package, NUMA node, third-level cache. [`ANYWHERE`]: to none of
 /// that kind.
 pub type Parts = [u32; 3];
