@@ -6,6 +6,7 @@
 //! receiver of a message that waits at its sender. A device states the situation, and does what was chosen.
 
 mod chooser;
+mod chosen;
 mod deliver;
 mod rooted;
 mod single_copy;
@@ -13,7 +14,8 @@ mod sizes;
 mod thresholds;
 
 pub use chooser::Chooser;
-pub use deliver::{CHUNK, Chosen, ChosenBy, CopyMode, Deliver, Get, chunk};
+pub use chosen::{Chosen, ChosenBy};
+pub use deliver::{CHUNK, CopyMode, Deliver, Get, chunk};
 pub use rooted::Rooted;
 pub use single_copy::{ROOTED, SingleCopy, among_all, between_two};
 pub use thresholds::{Thresholds, promotions};
