@@ -21,7 +21,7 @@ ifneq ($(ARCH),$(shell uname -m))
 include scripts/cross.mk
 endif
 
-.PHONY: help build install local demo test check-deep chaos check-arm64 check-arm64-guest check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
+.PHONY: help build install local demo test check-deep check-model chaos check-arm64 check-arm64-guest check-no-avx check-sources check-suites check-ulfm kmod bench model book setup clean
 
 help:
 	@echo 'make build                   builds the library, mpiexec and the tools'
@@ -29,7 +29,8 @@ help:
 	@echo '     ARCH=aarch64            for another architecture than this machine'"'"'s: build, install, local, deb, wheel'
 	@echo 'make demo                    builds, installs into target/prefix, runs real MPI programs'
 	@echo 'make test                    every test'
-	@echo 'make model [MACHINE=]        figures of made-up large nodes, in virtual time'
+	@echo 'make model                   the library for tern-bench model: large nodes that are made up, in virtual time'
+	@echo 'make check-model             tests of that: lines that cross borders at 96 ranks, equal runs, C programs'
 	@echo 'make check-deep              tests that take longer than make test may'
 	@echo 'make chaos [TIME=3600]       programs under chaos by new seeds, so many seconds; TERN_NPB=DIR, TERN_ULFM=DIR for more programs'
 	@echo 'make check-arm64             builds for arm64 and tests that by qemu-user; half an hour and more'
@@ -55,13 +56,15 @@ local:
 	scripts/setup.sh
 	$(MAKE) build
 	scripts/install.sh $(BUILT) $(LOCAL)
+	$(if $(filter no,$(MODEL)),,scripts/model.sh $(TARGET) $(LOCAL))
 
-demo: local
+demo:
+	$(MAKE) local MODEL=no
 	demo/run.sh $(LOCAL)
 
 test:
 	scripts/setup.sh test
-	$(MAKE) local
+	$(MAKE) local MODEL=no
 	scripts/test.sh $(LOCAL)
 
 # Random sequences of what programs do to memory, DEEP seconds of each kind. Each launcher, and each mechanism, with all C programs that it
@@ -82,7 +85,8 @@ TIME ?= 3600
 chaos: local
 	tests/chaos.sh $(LOCAL) $(TIME)
 
-# What is built for arm64, by an emulator of its processors: PARTS="crates programs pages fortran" for some of that.
+# What is built for arm64, by an emulator of its processors: PARTS="crates programs pages fortran" for some of that, NAMES=all DONE=FILE for all C
+# programs in several sittings, CRATES="adi region" for the tests of other crates. scripts/emulated.sh has the rest.
 check-arm64:
 	scripts/emulated.sh arm64 $(PARTS)
 
@@ -113,9 +117,15 @@ kmod:
 	@if [ -e '$(KDIR)/Makefile' ]; then $(MAKE) -C kmod KDIR='$(KDIR)' BUILD=$(CURDIR)/target/kmod; \
 	else echo 'kmod: skipped: no kernel headers (Debian: linux-headers-amd64)'; fi
 
-# Figures of made-up large nodes: of one with MACHINE=2x-epyc-7r13, else of all.
+# The library that runs in virtual time, for `tern-bench model`. `make local` builds it too, and `make test` does not.
 model:
-	MACHINE='$(MACHINE)' cargo test -q -p tern-model --test tern -- --ignored --nocapture figures
+	$(MAKE) local MODEL=no
+	scripts/model.sh $(TARGET) $(LOCAL)
+
+# Processes in virtual time: lines that cross the borders of a large node, equal runs, and C programs, in a few minutes.
+check-model: model
+	RUSTFLAGS='--cfg tern_model' CARGO_TARGET_DIR=$(TARGET)/model $(CARGO) test -q --package tern-atomics
+	tests/model-test.sh $(LOCAL)
 
 bench: local
 	scripts/bench.sh $(LOCAL) $(ARGS)

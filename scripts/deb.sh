@@ -103,8 +103,8 @@ mkdir -p "$stage/usr/src/tern-1/include/uapi"
 install -m 644 "$root/kmod/include/uapi/tern_ioctl.h" "$stage/usr/src/tern-1/include/uapi/"
 
 doc=$stage/usr/share/doc/tern-mpi
-cp "$root/README.md" "$root/SECURITY.md" "$doc/"
-cp -a "$prefix/share/doc/tern/docs" "$doc/"
+cp "$root/README.md" "$root/SECURITY.md" "$root/CONTRIBUTING.md" "$root/LICENSE-APACHE" "$root/LICENSE-MIT" "$doc/"
+cp -a "$prefix/share/doc/tern/docs" "$prefix/share/doc/tern/demo" "$doc/"
 gzip -9n < "$root/CHANGELOG.md" > "$doc/NEWS.gz"
 mkdir "$doc/examples"
 install -m 644 "$prefix/share/doc/tern/region-example.c" "$doc/examples/"

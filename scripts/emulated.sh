@@ -5,6 +5,7 @@
 #        scripts/emulated.sh x86 PREFIX          the programs, on a processor without AVX; PREFIX is an installed Tern
 #   PROFILE  cargo's, for arm64 [release; tests of crates: test]
 #   NAMES    C programs under tests/c, or `all` [one or two of each kind]
+#   DONE     a file of what has run: programs that it names are left out, and those that run are added. A list of hours may be stopped and go on
 #   CRATES   whose tests run on arm64, without `tern-` [those that an emulator has enough for]
 # What cannot be had here is skipped, aloud. Packages of Debian: qemu-user, qemu-user-binfmt, gcc-, g++- and gfortran-aarch64-linux-gnu.
 set -eu
@@ -34,12 +35,16 @@ wants() {
     exit 0
 }
 
-# The C programs, and the sums of what has run.
+# The C programs, each shown as it ends, and the sums of what has run.
 programs() {
     # Under an emulator all takes ten times as long and more.
-    TERN_TEST_PATIENCE=${TERN_TEST_PATIENCE:-10} TERN_TEST_DIR=$place/c "$here/run.sh" "$prefix" "$@" > "$place/said" 2>&1 || true
-    sed '$d' "$place/said"
-    add
+    export TERN_TEST_PATIENCE="${TERN_TEST_PATIENCE:-10}"
+    for name; do
+        ! grep -q "^[A-Za-z]*  *${name}[,:]" "${DONE:-/dev/null}" 2> /dev/null || continue
+        TERN_TEST_DIR=$place/c "$here/run.sh" "$prefix" "$name" > "$place/said" 2>&1 || true
+        sed '$d' "$place/said" | tee -a "${DONE:-/dev/null}"
+        add
+    done
 }
 
 if [ "$kind" = x86 ]; then
@@ -123,7 +128,7 @@ run_pages() {
     for page in 16384 65536; do
         echo "-- pages of $page bytes"
         export QEMU_PAGESIZE="$page"
-        programs abi_plain p2p_modes rma_put_get coll_shared dyn_ports
+        DONE='' programs abi_plain p2p_modes rma_put_get coll_shared dyn_ports
     done
     unset QEMU_PAGESIZE
 }

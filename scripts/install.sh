@@ -122,7 +122,7 @@ for file in README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE-APACHE LI
         put 644 "$root/$file" "$to/share/doc/tern/$file"
     fi
 done
-(cd "$root" && find docs -name '*.md' -o -name '*.svg') | while read -r page; do
+(cd "$root" && find docs -name '*.md' -o -name '*.svg' && find demo/kubernetes -type f) | while read -r page; do
     mkdir -p "$to/share/doc/tern/${page%/*}"
     put 644 "$root/$page" "$to/share/doc/tern/$page"
 done

@@ -64,9 +64,9 @@ goes_on() {
     # shellcheck disable=SC2086
     job --with-ft $options "$@"
     found=$(grep -c "have survived" "$place/said") || found=0
-    if [ "$code" -eq 0 ] && [ "$found" -eq 1 ]; then
+    if [ "$code" -eq 0 ] && [ "$found" -eq 1 ] && ! is_harmed "$place/said"; then
         ok "$label: $(grep "have survived" "$place/said")"
-    elif [ "$code" -ne 0 ] && [ "$code" -ne 124 ] && grep -q '^mpiexec: ' "$place/said"; then
+    elif has_lost_all "$code" "$place/said"; then
         ok "$label: $(grep -m 1 '^mpiexec: ' "$place/said")"
     else
         fail "$label" "exit code $code, $found lines"

@@ -51,10 +51,16 @@ if [ -n "$ulfm" ]; then
     for source in "$ulfm"/*/*.c "$ulfm"/*.c; do
         [ -e "$source" ] || continue
         name=ulfm-$(basename "${source%.c}")
-        "$prefix/bin/mpicc" -O1 "$source" -o "$place/$name" -lm 2> /dev/null || continue
+        "$prefix/bin/mpicc" -O1 "$source" -o "$place/$name" -lm 2> /dev/null || { skip "$name" "does not compile by itself"; continue; }
         code=0
-        timeout --kill-after=5 60 "$prefix/bin/mpiexec" --with-ft -n 4 "$place/$name" < /dev/null > /dev/null 2>&1 || code=$?
-        [ "$code" -eq 124 ] || add_job "-n 4 --with-ft -x TERN_CHAOS=CHAOS | $place/$name" "$code"
+        timeout --kill-after=5 60 "$prefix/bin/mpiexec" --with-ft -n 4 "$place/$name" < /dev/null > "$place/said" 2>&1 || code=$?
+        if [ "$code" -eq 124 ]; then
+            skip "$name" "does not end within a minute without chaos"
+        elif is_harmed "$place/said"; then
+            skip "$name" "is ended by a signal without chaos"
+        else
+            add_job "-n 4 --with-ft -x TERN_CHAOS=CHAOS | $place/$name" "$code"
+        fi
     done
 else
     skip "ulfm-testing" "TERN_ULFM names no folder"
@@ -82,10 +88,11 @@ while [ "$(date +%s)" -lt "$end" ]; do
     # NPB's programs end well also where their results are wrong.
     if grep -q UNSUCCESSFUL "$place/said"; then
         fail "mpiexec $*" "its results are wrong"
+    elif is_harmed "$place/said"; then
+        fail "mpiexec $*" "a rank was ended by a signal"
     elif [ "$code" -eq "${codes[at]}" ]; then
         passed=$((passed + 1))
-    elif grep -q -- '--with-ft' <<< "$job" && [ "$code" -ne 124 ] && grep -q '^mpiexec: ' "$place/said"; then
-        # Nobody is left, or rank 0 was needed.
+    elif grep -q -- '--with-ft' <<< "$job" && has_lost_all "$code" "$place/said"; then
         passed=$((passed + 1))
     elif grep -q '^skipped: ' "$place/said"; then
         skipped=$((skipped + 1))

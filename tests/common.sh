@@ -109,3 +109,9 @@ a_flang() {
     # shellcheck disable=SC2046,SC2086
     first flang flang-new $(IFS=:; find $PATH -maxdepth 1 -name 'flang-*[0-9]' 2> /dev/null | sed -nE 's|.*/(flang-(new-)?([0-9]+))$|\3 \1|p' | sort -rn | cut -d ' ' -f 2)
 }
+
+# is_harmed FILE: what mpiexec has said there tells of a rank that was ended by another signal than SIGKILL, by which tests lose ranks.
+is_harmed() { grep -a '^mpiexec: .*was killed by signal' "$1" | grep -qv 'by signal 9 '; }
+
+# has_lost_all CODE FILE: a job that goes on has ended with this exit code because nobody is left; no rank has ended it.
+has_lost_all() { [ "$1" -eq 137 ] && ! grep -aq 'called MPI_Abort' "$2" && ! is_harmed "$2"; }

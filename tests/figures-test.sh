@@ -48,6 +48,16 @@ knem() {
     plots knem 5
 }
 
+# names: who asks for a benchmark that is not there is told which are, and an earlier report stays.
+names() {
+    mkdir "$place/earlier"
+    echo earlier > "$place/earlier/report.md"
+    ! "$prefix/bin/tern-bench" p2p --only nothing --libraries tern --tern "$prefix" --source "$root/bench" --output "$place/earlier" \
+        > "$place/said" 2> "$place/errors" || return 1
+    grep -q 'no benchmark nothing .*, pingpong,' "$place/errors" || { cat "$place/errors"; return 1; }
+    [ "$(cat "$place/earlier/report.md")" = earlier ]
+}
+
 # try NAME COMMAND...
 try() {
     name=$1
@@ -63,6 +73,7 @@ rdma() {
     measure rdma docs/benchmarks/network-device.md && plots rdma 10
 }
 
+try names names
 try rdma rdma
 try knem knem
 if ! [ -e /dev/tern ]; then

@@ -203,7 +203,8 @@ if [ $# -eq 0 ]; then
     names "flang rather than its older name" flang-23 flang-new-23 flang-23
     names "gfortran where there is none" gfortran
     expect "a compiler that lacks what is needed" "needs Fortran 2018" "$mpifort" -fc="$place/some-fortran" -c uses.f90
-    expect "a compiler that is not there" "is not there" "$mpifort" -fc=no-such-fortran -c uses.f90
+    expect "a compiler that is not there" "no-such-fortran is not there" "$mpifort" -fc=no-such-fortran -c uses.f90
+    expect "and who has named it" "no-such-fortran, which the variable FC names, is not there" env FC=no-such-fortran "$mpifort" -c uses.f90
     expect "INTEGER of 8 bytes by an option" "INTEGER and LOGICAL have 4 bytes" "$mpifort" -fdefault-integer-8 -c uses.f90
     expect "a wrapper as compiler" "not a wrapper" "$mpifort" -fc=mpif90 -c uses.f90
 fi

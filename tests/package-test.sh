@@ -104,6 +104,14 @@ check "mpirun too" has 'Tern' mpirun --version
 check "mpirun is completed by its own name" has 'complete -F.* mpirun' cat /usr/share/bash-completion/completions/mpirun
 check "the pages of the documentation are there" has 'TERN_STALL' cat /usr/share/doc/tern-mpi/docs/debugging.md
 check "the pictures of the documentation are there" has '<svg' cat /usr/share/doc/tern-mpi/docs/benchmarks/plots/latency.svg
+# Except those into the sources.
+links() {
+    (cd /usr/share/doc/tern-mpi && grep -ro --include='*.md' ']([^)#: ]*[)#]' . | grep -v '(\(\.\./\)*\(crates\|tests\)/' |
+        sed 's/^\([^:]*\):](\([^)#]*\).*/\1 \2/' | while read -r page link; do
+        [ -e "${page%/*}/$link" ] || echo "$page: $link"
+    done)
+}
+check "its links lead somewhere" same "$(links)" ""
 check "the changelog tells what this version has" has '^  \* .*libmpi.so.12' zcat /usr/share/doc/tern-mpi/changelog.gz
 if command -v dpkg-parsechangelog > /dev/null; then
     zcat /usr/share/doc/tern-mpi/changelog.gz > /tmp/changelog

@@ -14,7 +14,7 @@ built=$("$here/mpi4py-build.sh" "$prefix")
 
 # runs WHOSE PYTHON: each program, two ranks.
 runs() {
-    for program in processes resize errors; do
+    for program in processes resize errors classes; do
         for nodes in 1 2; do
             label="$program.py, $1 mpi4py, nodes: $nodes"
             code=0
@@ -57,7 +57,12 @@ ends "a rank leaves by an exception, and the other waits for it" 1 \
 ends "the same, and a process of another node computes" 1 \
     "uncaught exception of Python (ValueError: the well is dry), and the others have not come .*TERN_LINGER.*python -m mpi4py" \
     --nodes 2 -x TERN_LINGER=8s -n 3 "$python" "$here/python/leaves.py" computes
+ends "the same, and the others get errors of a collective, with which they end" 1 "MPI_Barrier: .* rank 0 is in MPI_Finalize" \
+    -x TERN_LINGER=0 -n 3 "$python" "$here/python/leaves.py" barrier
 ends "the same, started by mpi4py" 1 "MPI_Abort" -n 2 "$python" -m mpi4py "$here/python/leaves.py"
+ends "a rank leaves by sys.exit, and the other waits for it" 3 "has called sys.exit(3), and all others wait inside MPI.*python -m mpi4py" \
+    -n 2 "$python" "$here/python/leaves.py" exits
+ends "the same by exit, with a text" 1 "has called sys.exit(no water), and all others wait inside MPI" -n 2 "$python" "$here/python/leaves.py" exits-with-text
 ends "an exception that was caught" 0 none -n 2 "$python" "$here/python/caught.py"
 runs "own" "$python"
 if /usr/bin/python3 -c 'import mpi4py' 2> /dev/null; then

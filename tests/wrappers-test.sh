@@ -131,7 +131,7 @@ expect "-showme:command" "cc" "$prefix/bin/mpicc" -showme:command
 expect "-showme:incdirs" "$prefix/include" "$prefix/bin/mpicc" -showme:incdirs
 expect "-showme:libdirs" "$prefix/lib" "$prefix/bin/mpicc" --showme:libdirs
 expect "-showme:libs" "mpi_abi" "$prefix/bin/mpicc" -showme:libs
-expect "-showme:version" "mpiexec (Tern) .*" "$prefix/bin/mpicc" -showme:version
+expect "-showme:version" "mpicc (Tern) .*" "$prefix/bin/mpicc" -showme:version
 expect "-cc=" "gcc -I.* c.c -L.*" "$prefix/bin/mpicc" -cc=gcc -show c.c
 expect "-cc= that is a wrapper" "mpicc: -cc=mpicxx: .*" "$prefix/bin/mpicc" -cc=mpicxx c.c
 expect "words with blanks and quotes are shown quoted" "cc -I.* -c 'a b.c' '-DX=\"it'.''s\"'" \

@@ -106,7 +106,7 @@ wrap() {
             -showme:incdirs | --showme:incdirs) printf '%s\n' "$incdirs"; exit ;;
             -showme:libdirs | --showme:libdirs) printf '%s\n' "$libdirs"; exit ;;
             -showme:libs | --showme:libs) printf '%s\n' "$libs"; exit ;;
-            -showme:version | --showme:version) exec "$prefix/bin/mpiexec" --version ;;
+            -showme:version | --showme:version) "$prefix/bin/mpiexec" --version | sed "1s|^mpiexec|${0##*/}|"; exit ;;
             -showme:help | --showme:help | --help) sed -n "/^#  /s/^#  \( *\)mpicc/\1${0##*/}/p; t; s/^#  //p" "$prefix/share/tern/wrapper.sh"; exit ;;
             -cc=* | -cxx=* | -fc=*)
                 set_compiler "${argument#*=}" || {

@@ -11,7 +11,11 @@ sources=$prefix/share/tern/fortran
 identify() {
     identity=$(eval "$compiler --version" 2> /dev/null | sed -n '/[^ ]/{p;q;}') || identity=
     if [ -z "$identity" ]; then
-        echo "${0##*/}: $compiler is not there, or does not tell its version (--version): name a Fortran compiler by" \
+        from=
+        for variable in FC OMPI_FC MPICH_FC MPIFORT_FC TERN_FC; do
+            eval "[ \"\${$variable:-}\" != \"\$compiler\" ]" || from=", which the variable $variable names,"
+        done
+        echo "${0##*/}: $compiler$from is not there, or does not tell its version (--version): name a Fortran compiler by" \
             "MPIFORT_FC or -fc=COMPILER" >&2
         exit 1
     fi

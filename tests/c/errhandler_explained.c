@@ -3,7 +3,12 @@
 // The text of an error that was returned names the call and the value, for every class that a program can provoke: of the thread's
 // last failed call, and of the codes in its statuses.
 #include "file.h"
+#include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
+
+/* Whether a text of this class, below 1100, was looked at. */
+static char covered[1100];
 
 /* The call fails with this class, and MPI_Error_string has these parts. */
 #ifdef LISTING
@@ -21,8 +26,11 @@
 static void has(int line, int code, const char *class, const char **parts)
 {
     char text[MPI_MAX_ERROR_STRING];
-    int length = -1;
+    int length = -1, class_of_code = 0;
     OK(MPI_Error_string(code, text, &length));
+    OK(MPI_Error_class(code, &class_of_code));
+    if (class_of_code >= 0 && class_of_code < (int)sizeof covered)
+        covered[class_of_code] = 1;
     CHECK(length == (int)strlen(text) && length < MPI_MAX_ERROR_STRING, "length %d", length);
     for (; *parts; parts++)
         CHECK(strstr(text, *parts), "line %d, %s: no \"%s\" in: %s", line, class, *parts, text);
@@ -69,8 +77,24 @@ static void arguments(void)
 #ifndef OPEN_MPI
     EXPLAINED(MPI_ERR_SESSION, MPI_Session_finalize(&(MPI_Session){MPI_SESSION_NULL}), "MPI_Session_finalize: ", "MPI_SESSION_NULL");
     EXPLAINED(MPI_ERR_ERRHANDLER, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRHANDLER_NULL), "MPI_Comm_set_errhandler: ", "MPI_ERRHANDLER_NULL");
+#else
+    /* A class that its header may lack: the text is of the error all the same. */
+    has(__LINE__, MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRHANDLER_NULL), "MPI_ERR_ARG",
+        (const char *[]){"MPI_Comm_set_errhandler: ", "MPI_ERRHANDLER_NULL", NULL});
 #endif
     free(long_text);
+}
+
+/* What is too large is told with the constructor's numbers and type. */
+static void types(void)
+{
+    MPI_Datatype type;
+    EXPLAINED(MPI_ERR_ARG, MPI_Type_create_subarray(2, (int[]){4, 5}, (int[]){2, 9}, (int[]){0, 0}, MPI_ORDER_C, MPI_INT, &type),
+              "MPI_Type_create_subarray: ", "dimension 1", "9 elements", "array of 5");
+#ifdef MPI_ABI_VERSION
+    EXPLAINED(MPI_ERR_VALUE_TOO_LARGE, MPI_Type_contiguous_c((MPI_Count)1 << 62, MPI_DOUBLE, &type),
+              "MPI_Type_contiguous_c: ", "4611686018427387904", "MPI_DOUBLE");
+#endif
 }
 
 /* Both sizes, source and tag. */
@@ -135,6 +159,34 @@ static int four(MPI_Datatype type, MPI_Aint *extent, void *state)
     return MPI_SUCCESS;
 }
 
+/* Places that take no more: a device that is always full, the process's limit, and a program that runs. */
+static void full(void)
+{
+    int x = 0, fd = open("/proc/self/exe", O_WRONLY | O_CLOEXEC);
+    MPI_File file;
+    MPI_Status status;
+    char own[300];
+    if (fd < 0 && errno == ETXTBSY)
+        EXPLAINED(MPI_ERR_FILE_IN_USE, MPI_File_open(MPI_COMM_SELF, "/proc/self/exe", MPI_MODE_WRONLY, MPI_INFO_NULL, &file),
+                  "MPI_File_open: ", "/proc/self/exe", "Text file busy");
+    else
+        OK(fd < 0 ? MPI_SUCCESS : close(fd));
+    OK(MPI_File_open(MPI_COMM_SELF, "/dev/full", MPI_MODE_WRONLY, MPI_INFO_NULL, &file));
+    EXPLAINED(MPI_ERR_NO_SPACE, MPI_File_write(file, &x, 1, MPI_INT, &status), "MPI_File_write: ", "/dev/full", "4 bytes", "No space left");
+    OK(MPI_File_close(&file));
+
+    struct rlimit before, small;
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = before;
+    small.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &small);
+    snprintf(own, sizeof own, "%s.%d.full", name, rank);
+    OK(MPI_File_open(MPI_COMM_SELF, own, MPI_MODE_WRONLY | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
+    EXPLAINED(MPI_ERR_QUOTA, MPI_File_write_at(file, 8000, &x, 1, MPI_INT, &status), "MPI_File_write_at: ", own, "4096 bytes");
+    OK(MPI_File_close(&file));
+    setrlimit(RLIMIT_FSIZE, &before);
+}
+
 /* Errors of files are returned without a word of the program's: a file that cannot be opened tells its name and the system's reason. */
 static void files(void)
 {
@@ -168,6 +220,7 @@ static void files(void)
     OK(MPI_File_open(MPI_COMM_SELF, own, MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file));
     EXPLAINED(MPI_ERR_UNSUPPORTED_OPERATION, MPI_File_seek(file, 0, MPI_SEEK_SET), "MPI_File_seek: ", own, "MPI_MODE_SEQUENTIAL");
     OK(MPI_File_close(&file));
+    full();
     if (size > 1)
         EXPLAINED(MPI_ERR_NOT_SAME, MPI_File_open(MPI_COMM_WORLD, name, rank ? create : MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
                   "MPI_File_open: ", "rank");
@@ -180,6 +233,41 @@ static void names(void)
     EXPLAINED(MPI_ERR_NAME, MPI_Lookup_name("tern-no-service", MPI_INFO_NULL, port), "MPI_Lookup_name: ", "tern-no-service");
     EXPLAINED(MPI_ERR_SERVICE, MPI_Unpublish_name("tern-no-service", MPI_INFO_NULL, "port"), "MPI_Unpublish_name: ", "tern-no-service");
     EXPLAINED(MPI_ERR_PORT, MPI_Comm_connect("harbour", MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), "MPI_Comm_connect: ", "harbour");
+    EXPLAINED(MPI_ERR_SPAWN, MPI_Comm_spawn("/dev/null/none", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter, MPI_ERRCODES_IGNORE),
+              "MPI_Comm_spawn: ", "/dev/null/none");
+}
+
+/* A variable that is always active, and is only read. */
+static void watermark(MPI_T_pvar_session session)
+{
+    int many, count;
+    OK(MPI_T_pvar_get_num(&many));
+    for (int i = 0; i < many; i++) {
+        char variable[128];
+        int length = sizeof variable, none = 0, verbosity, class, bind, read_only, continuous, atomic;
+        unsigned long long x = 0;
+        MPI_Datatype type;
+        MPI_T_enum kinds;
+        MPI_T_pvar_handle handle;
+        OK(MPI_T_pvar_get_info(i, variable, &length, &verbosity, &class, &type, &kinds, NULL, &none, &bind, &read_only, &continuous, &atomic));
+        if (!read_only || !continuous)
+            continue;
+        OK(MPI_T_pvar_handle_alloc(session, i, NULL, &handle, &count));
+        EXPLAINED(MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_pvar_start(session, handle), "MPI_T_pvar_start: ", variable);
+        EXPLAINED(MPI_T_ERR_PVAR_NO_WRITE, MPI_T_pvar_write(session, handle, &x), "MPI_T_pvar_write: ", variable);
+        OK(MPI_T_pvar_handle_free(session, &handle));
+        return;
+    }
+    CHECK(0, "no variable is read-only");
+}
+
+static MPI_T_cvar_handle setting(const char *variable)
+{
+    int index, count;
+    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+    OK(MPI_T_cvar_get_index(variable, &index));
+    OK(MPI_T_cvar_handle_alloc(index, NULL, &handle, &count));
+    return handle;
 }
 
 static void tools(void)
@@ -192,8 +280,12 @@ static void tools(void)
     EXPLAINED(MPI_T_ERR_INVALID_INDEX, MPI_T_cvar_handle_alloc(99999, NULL, &(MPI_T_cvar_handle){0}, &number),
               "MPI_T_cvar_handle_alloc: ", "99999", "control variables");
     EXPLAINED(MPI_T_ERR_INVALID_NAME, MPI_T_cvar_get_index("NO_SUCH_SETTING", &number), "MPI_T_cvar_get_index: ", "NO_SUCH_SETTING");
+    EXPLAINED(MPI_T_ERR_CVAR_SET_NOT_NOW, MPI_T_cvar_write(setting("TERN_SPIN"), "1"), "MPI_T_cvar_write: ", "TERN_SPIN", "MPI is initialised");
+    EXPLAINED(MPI_T_ERR_INVALID, MPI_T_cvar_write(setting("TERN_LOG"), &(int){-3}), "MPI_T_cvar_write: ", "TERN_LOG", "item -3");
+    EXPLAINED(MPI_T_ERR_CVAR_SET_NEVER, MPI_T_cvar_write(setting("TERN_GRACE"), "1s"), "MPI_T_cvar_write: ", "TERN_GRACE", "for mpiexec");
     OK(MPI_T_pvar_session_create(&session));
     EXPLAINED(MPI_T_ERR_INVALID_HANDLE, MPI_T_pvar_start(session, MPI_T_PVAR_HANDLE_NULL), "MPI_T_pvar_start: ", "no handle");
+    watermark(session);
     OK(MPI_T_pvar_session_free(&session));
     EXPLAINED(MPI_T_ERR_INVALID_SESSION, MPI_T_pvar_start(MPI_T_PVAR_SESSION_NULL, MPI_T_PVAR_HANDLE_NULL), "MPI_T_pvar_start: ", "no session");
     OK(MPI_T_finalize());
@@ -250,6 +342,47 @@ static void limits(void)
     plain(code, "the tern has flown");
 }
 
+#ifdef MPI_ABI_VERSION
+/* What is told about the binary interface cannot be told again. */
+static void interface(void)
+{
+    MPI_Info info;
+    OK(MPI_Info_create(&info));
+    OK(MPI_Abi_set_fortran_info(info));
+    EXPLAINED(MPI_ERR_ABI, MPI_Abi_set_fortran_info(info), "MPI_Abi_set_fortran_info: ", "was called before");
+    OK(MPI_Info_free(&info));
+}
+
+/* Classes of the header that nothing above provokes, and why. */
+static const int elsewhere[] = {
+    /* The class of what is no code, and of defects of the library. */
+    MPI_ERR_UNKNOWN, MPI_ERR_INTERN,
+    /* All requests of a call are completed; races of accesses are told by TERN_CHECK, which ends the job; nothing is out of what it counts. */
+    MPI_ERR_PENDING, MPI_ERR_RMA_CONFLICT, MPI_T_ERR_OUT_OF_HANDLES, MPI_T_ERR_OUT_OF_SESSIONS, MPI_T_ERR_MEMORY, MPI_T_ERR_CANNOT_INIT,
+    /* Of the tool interface, what Tern has no object for: everything is accessible, and enumerations are described by nothing deprecated. */
+    MPI_T_ERR_NOT_ACCESSIBLE, MPI_T_ERR_NOT_SUPPORTED, MPI_T_ERR_INVALID_ITEM, MPI_T_ERR_PVAR_NO_ATOMIC,
+    /* Processes that are lost: ft_first and ft_errhandler. */
+    MPI_ERR_PROC_ABORTED, MPI_ERR_PROC_FAILED, MPI_ERR_PROC_FAILED_PENDING, MPI_ERR_REVOKED,
+    /* Several nodes: rma_errors. */
+    MPI_ERR_RMA_SHARED,
+    /* A program that does not run natively may be written; and with one rank arguments do not differ. */
+    MPI_ERR_FILE_IN_USE, MPI_ERR_NOT_SAME,
+};
+
+/* Every predefined class was explained, or has its reason not to be. */
+static void all_classes(void)
+{
+    for (int class = 1; class < (int)sizeof covered; class++) {
+        char text[MPI_MAX_ERROR_STRING];
+        int length, known = covered[class];
+        OK(MPI_Error_string(class, text, &length));
+        for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+            known |= elsewhere[i] == class;
+        CHECK(known || strncmp(text, "MPI_", 4), "nothing provokes %s", text);
+    }
+}
+#endif
+
 int main(int argc, char **argv)
 {
     begin_file(&argc, &argv);
@@ -258,7 +391,12 @@ int main(int argc, char **argv)
     windows();
     files();
     names();
+    types();
     tools();
+#ifdef MPI_ABI_VERSION
+    interface();
+    all_classes();
+#endif
     limits();
     return finish();
 }

@@ -93,9 +93,34 @@ static void lock_living(int kind)
     }
 }
 
+/* What a rank does that waits for the lost one to write something: the wait ends, and tells why. */
+static void wait_for_lost(int kind)
+{
+    long there = 0;
+    int target = victim(), code;
+    for (int way = 0; way < 3; way++) {
+        int is_open = TRY(MPI_Win_lock(MPI_LOCK_SHARED, target, MPI_MODE_NOCHECK, win[kind])) == MPI_SUCCESS;
+        if (!is_open)
+            return;
+        do {
+            code = TRY(MPI_Get(&there, 1, MPI_LONG, target, at(kind, target, 3), 1, MPI_LONG, win[kind]));
+            if (code == MPI_SUCCESS && way < 2)
+                code = TRY(way == 0 ? MPI_Win_flush(target, win[kind]) : MPI_Win_flush_all(win[kind]));
+            if (code == MPI_SUCCESS && way == 2) {
+                code = TRY(MPI_Win_unlock(target, win[kind]));
+                is_open = code == MPI_SUCCESS && TRY(MPI_Win_lock(MPI_LOCK_SHARED, target, MPI_MODE_NOCHECK, win[kind])) == MPI_SUCCESS;
+            }
+        } while (code == MPI_SUCCESS && is_open);
+        CHECK(code == MPIX_ERR_PROC_FAILED || !is_open, "class %d", code);
+        if (is_open)
+            MAY(MPI_Win_unlock(target, win[kind]));
+    }
+}
+
 /* Epochs that have the lost rank in them. */
 static void lock_lost(int kind)
 {
+    wait_for_lost(kind);
     if (TRY(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, victim(), 0, win[kind])) == MPI_SUCCESS) {
         access_lost(kind);
         MAY(MPI_Win_unlock(victim(), win[kind]));

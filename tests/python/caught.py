@@ -1,4 +1,4 @@
-"""An exception that was caught, and noted in `sys` as tools for tests do it, has ended nothing: rank 0 comes first to its end, and waits."""
+"""An exception that was caught, and noted in `sys` as tools for tests do it, has ended nothing, nor has that of `sys.exit`: rank 0 comes first to its end."""
 import os
 import sys
 import time
@@ -18,6 +18,14 @@ def noted():
         sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__.tb_next
 
 
+def exits(status):
+    try:
+        sys.exit(status)
+    except SystemExit as error:
+        assert error.code == status
+
+
+exits(4)
 if comm.rank == 0:
     noted()
 else:

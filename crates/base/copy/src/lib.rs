@@ -101,6 +101,7 @@ const HALVED: usize = 6 << 10;
 /// As for [`ptr::copy_nonoverlapping`].
 #[inline]
 pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize, source: Source, target: Target) {
+    tern_atomics::copied(to, from, len);
     let run = match (source, target) {
         _ if len < SHORT => ptr_copy,
         (Source::Run, Target::Soon) => LOOPS.follow.unwrap_or_else(|| soon(len)),

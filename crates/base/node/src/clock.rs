@@ -5,6 +5,9 @@ use rustix::time::{ClockId, clock_gettime};
 /// Nanoseconds since some moment before the process began.
 #[inline]
 pub fn nanoseconds() -> u64 {
+    if let Some(now) = tern_atomics::now() {
+        return now;
+    }
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

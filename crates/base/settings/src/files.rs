@@ -64,8 +64,7 @@ pub fn read(asked: &str) -> Files {
     match asked {
         "off" => {}
         "" => {
-            for (path, source) in [(user(), Source::User), (site(), Source::Site)] {
-                let Some(path) = path else { continue };
+            for (path, source) in places() {
                 // Most have none.
                 if let Ok(text) = std::fs::read_to_string(&path) {
                     files.add(&path, source, &text);
@@ -78,6 +77,12 @@ pub fn read(asked: &str) -> Files {
         },
     }
     files
+}
+
+/// The files that are looked for where TERN_CONF names none, those that count more first.
+pub fn places() -> Vec<(PathBuf, Source)> {
+    let places = [(user(), Source::User), (site(), Source::Site)];
+    places.into_iter().filter_map(|(path, source)| Some((path?, source))).collect()
 }
 
 /// `$XDG_CONFIG_HOME/tern.conf`, else `~/.config/tern.conf`.

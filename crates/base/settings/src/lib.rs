@@ -16,7 +16,7 @@ mod table;
 
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
-pub use files::own_file;
+pub use files::{own_file, places};
 pub use kind::{Explain, Kind};
 pub use load::{check, distance, from_files, load, problems};
 pub use ports::port_range;

@@ -486,6 +486,9 @@ settings! {
     /// --save-topology DIR` copies a machine, `tern-info --make-topology 2x1x6x8x1 DIR` makes one up. Costs are not measured then.
     TOPOLOGY: &'static str = "TERN_TOPOLOGY", "" => "general", Launcher;
 
+    /// The file of a run in virtual time, which `tern-bench model` sets for the library that has a model. Others refuse to run with it.
+    MODEL: &'static str = "TERN_MODEL", "" => "general", Job;
+
     /// The file of settings in place of the site's, `PREFIX/etc/tern.conf`, and of the user's, `~/.config/tern.conf`; `off`: none. A line of
     /// such a file is `TERN_NAME = value`. The environment counts more than a file.
     CONF: &'static str = "TERN_CONF", "" => "general", Launcher;

@@ -116,7 +116,8 @@ impl Mcm {
         }
         let ring = tern_settings::RING_SIZE.get().map(|bytes| bytes as usize);
         // Where nodes are simulated, they share the machine's cores.
-        let cores = (job.node_cores * job.local_size / job.machine_size).max(1);
+        let node_cores = tern_atomics::cores().unwrap_or(job.node_cores);
+        let cores = (node_cores * job.local_size / job.machine_size).max(1);
         let shm = Shm::new(job.segment.as_fd(), job.local_rank, job.local_size, cores, ring)
             .map_err(|error| Error::new(error.kind(), format!("the job's shared memory: {error}")))?;
         if tern_settings::EXPLAIN.get() == tern_settings::Explain::Choices && job.rank == 0 && job.size > 1 {
@@ -127,14 +128,14 @@ impl Mcm {
         let near = job.nodes.count() == 1;
         let network = if near { Box::new(nobody::Nobody) } else { network::open(job)? };
         let node = job.nodes.members(job.node);
-        let patience = Patience::as_set(job.machine_size, job.node_cores, network.abilities().look);
+        let patience = Patience::as_set(job.machine_size, node_cores, network.abilities().look);
         let multi = MultiDevice::new(shm, network, node, job.size, job.machine_size);
         let devices = match Chaos::wanted(job)? {
             Some(plan) => Devices::Chaos(Box::new(Chaos::new(multi, plan, job.rank, job.parents.is_some()))),
             None => Devices::MultiDevice(multi),
         };
         let (nodes, near) = (job.nodes.clone(), near && matches!(devices, Devices::MultiDevice(_)));
-        Ok(Mcm { cores: job.node_cores, nodes, ..Mcm::over(devices, near, job.rank, job.size, patience) })
+        Ok(Mcm { cores: node_cores, nodes, ..Mcm::over(devices, near, job.rank, job.size, patience) })
     }
 
     /// `me` of `size` processes, reached through `device`.
@@ -384,6 +385,7 @@ impl Mcm {
     /// See [`Channel::take_next`].
     #[inline]
     pub fn take_next(&self, peer: u32, looks: u32, mut take: impl FnMut(&Header, &[u8]) -> bool) -> bool {
+        let looks = tern_atomics::looks(looks);
         match self.carrier() {
             Carrier::Shm(shm) => shm.take_from(peer, looks, take),
             Carrier::MultiDevice(multi) => multi.take_from(peer, looks, take),
@@ -406,6 +408,7 @@ impl Mcm {
     /// See [`Channel::glance`].
     #[inline]
     pub fn glance(&self, looks: u32) {
+        let looks = tern_atomics::looks(looks);
         match self.carrier() {
             Carrier::Shm(shm) => shm.glance(looks),
             Carrier::MultiDevice(multi) => multi.glance(looks),

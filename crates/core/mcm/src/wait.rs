@@ -82,6 +82,9 @@ const SLEEP: Duration = Duration::from_millis(50);
 /// Sleep of one whom nobody wakes, in the place of a yield. It may last twice as long.
 const NAP: Duration = Duration::from_micros(50);
 
+/// Nanoseconds of a call that looks and does not wait, in a model.
+const LOOK: u64 = 50;
+
 thread_local! {
     /// When the first sleep of this thread ended since something has moved last, or since its wait began.
     static SLEPT: Cell<Option<Instant>> = const { Cell::new(None) };
@@ -180,6 +183,9 @@ impl Mcm {
                         // Peers may count on our help with what is long.
                         self.device().set_waiting(true);
                     }
+                    if tern_atomics::pause() {
+                        continue;
+                    }
                     looks += 1;
                     if looks > self.spins(passed, is_here) {
                         (looks, passed) = (0, passed + 1);
@@ -241,6 +247,7 @@ impl Mcm {
     /// `moved` something: passes the core on where the policy says so.
     #[inline]
     pub fn looked(&self, moved: bool) {
+        tern_atomics::spend(LOOK);
         if self.vain.look(moved, || self.is_crowded()) {
             self.give_way();
         }

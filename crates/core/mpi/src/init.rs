@@ -113,6 +113,11 @@ fn start() -> Result<Runtime> {
     crate::abort::report_panics();
     crate::lack::prepare();
     let job = tern_pmi::init().map_err(|e| Error::new(MPI_ERR_OTHER, e.to_string()))?;
+    if !tern_settings::MODEL.get().is_empty() {
+        let core = tern_node::affinity().first().map_or(0, |&core| core as u32);
+        let joined = tern_atomics::join(tern_settings::MODEL.get(), job.rank, core);
+        joined.map_err(|e| Error::new(MPI_ERR_OTHER, format!("TERN_MODEL: {e}")))?;
+    }
     let mcm = Mcm::open(&job).map_err(|e| {
         use std::io::ErrorKind;
         let remedy = match e.kind() {
@@ -196,6 +201,7 @@ fn bring_up(required: i32) -> Result<i32> {
     );
     crate::python::watch();
     set_world(World::Up);
+    tern_atomics::begin();
     Ok(level)
 }
 
@@ -221,6 +227,7 @@ pub fn finalize() -> Result<()> {
     crate::check::meet(&world)?;
     quiesce(&world);
     crate::bridge::end();
+    tern_atomics::end();
     let failed = undeliverable::fail_last_call("MPI_Finalize", undeliverable::scope);
     crate::tool::hand_on();
     crate::leaks::report();

@@ -7,6 +7,7 @@ use crate::runtime::adi;
 use std::io::Write;
 use std::path::Path;
 use std::rc::Rc;
+use tern_coll::lines::Mismatch;
 use tern_coll::lines::refusal::Known;
 use tern_coll::ops::Op;
 use tern_coll::{Buffer, Operator, Root};
@@ -55,7 +56,13 @@ pub fn meet(world: &Comm, wish: bool) -> bool {
     let peers = &world.peers;
     if let Some(lines) = peers.lines(adi()) {
         crate::collective::settle(world, &Known::END);
-        return lines.meet_at_the_end(adi(), wish).unwrap_or(false);
+        loop {
+            match lines.meet_at_the_end(adi(), wish) {
+                // Others have made a call that fails, since this process is here. They may come here too, and must find it.
+                Err(Mismatch::Operation { .. } | Mismatch::Root { .. } | Mismatch::Bytes { .. }) => {}
+                met => return met.unwrap_or(false),
+            }
+        }
     }
     // Of a length that a program seldom reduces: a call of the program that others make must not take this for its own.
     let mut all = [wish as i32; 5];
@@ -131,8 +138,10 @@ fn table(ranks: &[&[u64]], columns: usize) -> String {
         }
         lines.push(line);
     }
-    let mut text =
-        format!("tern: counted by {} processes until MPI_Finalize; of a peak, `all` is the highest\n", ranks.len());
+    let mut text = match ranks.len() {
+        1 => "tern: counted by 1 process until MPI_Finalize\n".to_string(),
+        n => format!("tern: counted by {n} processes until MPI_Finalize; of a peak, `all` is the highest\n"),
+    };
     let widths: Vec<usize> =
         (0..lines[0].len()).map(|column| lines.iter().map(|line| line[column].len()).max().unwrap_or(0)).collect();
     for line in lines {

@@ -37,16 +37,26 @@ impl Window {
     }
 
     /// Waits until all accesses to `rank` are complete at the origin.
+    ///
+    /// Errors: `rank` is lost. Memory that this process has mapped takes accesses all the same, but who flushes until another has written there would
+    /// do so without end.
     #[inline]
     pub fn flush_local(&self, rank: u32) -> Result<(), Error> {
         self.send_puts(rank)?;
         if !self.messages.is_flushed(rank) {
             self.await_member(rank, &|| self.messages.is_flushed(rank))?;
         }
-        self.flush_card(rank)
+        self.flush_card(rank)?;
+        if self.survives { self.check_member(rank) } else { Ok(()) }
     }
 
+    /// [`Window::flush_local`] for all ranks. Those that live are flushed, whoever is lost.
     pub fn flush_local_all(&self) -> Result<(), Error> {
+        let flushed = self.flush_local_living();
+        if self.survives { flushed.and_then(|()| self.check_members()) } else { flushed }
+    }
+
+    fn flush_local_living(&self) -> Result<(), Error> {
         self.send_all_puts()?;
         if !self.messages.is_all_flushed() {
             self.await_flushed()?;
@@ -152,14 +162,20 @@ impl Window {
         // Others wait for it all the same.
         if self.apart {
             self.unlock_all_apart();
-            return flushed;
+        } else {
+            self.give_all_up();
         }
+        flushed
+    }
+
+    /// [`Window::unlock_all`] after [`Window::flush_now`], where the members share their words.
+    #[inline]
+    pub fn give_all_up(&self) {
         if !self.all.replace(false) {
             self.give_nothing_up();
         } else if if self.notes { self.unshare_all_noting() } else { self.shared.common().unlock_all() } {
             self.rouse();
         }
-        flushed
     }
 
     /// The lock words of all members.

@@ -11,7 +11,7 @@
 //!
 //! When the mode changes is decided by [`tern_policy::guard_mode`].
 
-use crate::atomics::{AtomicI32, AtomicU32, Ordering};
+use tern_atomics::{AtomicI32, AtomicU32, Ordering};
 use tern_policy::guard_mode;
 
 /// The guard of a member's memory, and its mode. Nobody waits for anything of another process while

@@ -164,7 +164,7 @@ impl Window {
         for peer in 0..self.peers.size() {
             // It may have lost its core, but waits for nothing.
             while self.shared.member(peer).busy.is_at(rank) && !self.has_died(peer) {
-                std::thread::yield_now();
+                tern_atomics::yield_now();
             }
         }
         true
@@ -203,7 +203,7 @@ impl Window {
             if let Some(inside) = self.try_enter(rank) {
                 return Some(inside);
             }
-            std::hint::spin_loop();
+            tern_atomics::spin_loop();
         }
         None
     }

@@ -51,7 +51,6 @@
 
 #[cfg(not(loom))]
 mod apart;
-mod atomics;
 mod guard;
 mod request;
 mod words;

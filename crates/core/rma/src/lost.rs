@@ -57,6 +57,17 @@ impl Window {
         }
     }
 
+    /// Whether the window has lost a member, where the job goes on.
+    pub fn misses_members(&self) -> bool {
+        self.survives && !self.losses().is_empty()
+    }
+
+    /// Errors: a member is lost, where the job goes on.
+    #[cold]
+    pub(crate) fn check_members(&self) -> Result<(), Error> {
+        self.losses().first().map_or(Ok(()), |&rank| Err(self.lost(rank)))
+    }
+
     /// Waits for something that `rank` has to do.
     ///
     /// Errors: as of [`Window::check_member`].
@@ -147,7 +158,7 @@ impl Window {
             if let Some(found) = read(table) {
                 return Ok(found);
             }
-            std::thread::yield_now();
+            tern_atomics::yield_now();
             looks = looks.wrapping_add(1);
             if looks.is_multiple_of(LOOKS) && self.has_died(rank) {
                 // It may have come to the end of the change before.

@@ -12,9 +12,9 @@
 #[cfg(not(loom))]
 mod body;
 
-use crate::atomics::{AtomicU32, Ordering};
 #[cfg(not(loom))]
 pub(crate) use body::{Form, ROOM, Request, Waited};
+use tern_atomics::{AtomicU32, Ordering};
 
 const NOTHING: u32 = 0;
 const ASKED: u32 = 1;

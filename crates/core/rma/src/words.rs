@@ -12,7 +12,7 @@ mod noted;
 
 pub use noted::{Note, Notes};
 
-use crate::atomics::{AtomicU32, Ordering, spin_loop};
+use tern_atomics::{AtomicU32, Ordering, spin_loop};
 
 /// What all members share.
 #[repr(C, align(128))]

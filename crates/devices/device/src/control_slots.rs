@@ -18,14 +18,10 @@
 #[cfg(feature = "lines-seen")]
 pub mod seen;
 
-use crate::hint::{LINE, prefetch, prefetch_for_writing};
+use crate::hint::{prefetch, prefetch_for_writing, prefetch_lines, prefetch_lines_for_writing};
 use std::cell::Cell as Var;
 use std::slice;
-
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicU64, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicU64, Ordering};
+use tern_atomics::{AtomicU64, Ordering};
 
 /// Payload bytes in the cell itself, of which the first 48 share the turn's cache line.
 const INLINE: usize = 112;
@@ -166,6 +162,7 @@ impl ControlSlots {
         // SAFETY: inside the area; no peer reads it now, since all have published a turn after the
         // last one that had its payload there.
         write(unsafe { slice::from_raw_parts_mut(self.payload(turn, len), len) });
+        tern_atomics::write(self.payload(turn, len), len);
         #[cfg(feature = "lines-seen")]
         seen::note(self.memory(), turn, len, seen::Act::Write);
         self.publish(turn, label);
@@ -201,17 +198,13 @@ impl ControlSlots {
     /// this only costs time.
     #[inline]
     pub fn prefetch_payload(&self, turn: u64, len: usize) {
-        for at in (0..len).step_by(LINE) {
-            prefetch(self.payload(turn, len).wrapping_add(at));
-        }
+        prefetch_lines(self.payload(turn, len), len);
     }
 
     /// Asks for the place of that payload, in order to write it.
     #[inline]
     pub fn prefetch_payload_for_writing(&self, turn: u64, len: usize) {
-        for at in (0..len).step_by(LINE) {
-            prefetch_for_writing(self.payload(turn, len).wrapping_add(at));
-        }
+        prefetch_lines_for_writing(self.payload(turn, len), len);
     }
 
     /// The label of `turn`, once it is reached; that of a later one in the same cell when the owner
@@ -234,6 +227,7 @@ impl ControlSlots {
     pub unsafe fn read(&self, turn: u64, len: usize) -> &[u8] {
         #[cfg(feature = "lines-seen")]
         seen::note(self.memory(), turn, len, seen::Act::Read);
+        tern_atomics::read(self.payload(turn, len), len);
         // SAFETY: inside the area; the owner leaves it alone meanwhile (contract).
         unsafe { slice::from_raw_parts(self.payload(turn, len), len) }
     }

@@ -5,11 +5,11 @@
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "hint/none.rs")]
 mod instructions;
 
-pub use instructions::{can_demote, demote, prefetch, prefetch_for_writing};
+pub use instructions::{can_demote, demote};
 
 /// Bytes of a cache line, or a part of it: where lines are longer (128 or 256 bytes on some arm64), each is asked for more than once, which
 /// costs an instruction and no time.
-pub(crate) const LINE: usize = 64;
+const LINE: usize = 64;
 
 /// The value, loaded as it is, alone: for what was stored so a moment ago, beside others. A load that is wider than those stores waits until
 /// they have left the processor's store buffer, where they stand behind stores to lines that other cores hold: 0.1 to 0.2 us.
@@ -19,11 +19,35 @@ pub fn as_stored<T: Copy>(value: &T) -> T {
     unsafe { std::ptr::from_ref(value).read_volatile() }
 }
 
+/// Fetches the line at `address`, whatever that is.
+#[inline]
+pub fn prefetch<T>(address: *const T) {
+    tern_atomics::fetch(address.cast(), 1, false);
+    instructions::prefetch(address);
+}
+
+/// Fetches the line at `address` and takes it from other cores, so that a store need not wait for it.
+#[inline]
+pub fn prefetch_for_writing<T>(address: *const T) {
+    tern_atomics::fetch(address.cast(), 1, true);
+    instructions::prefetch_for_writing(address);
+}
+
 /// [`prefetch`] for the lines of `len` bytes at `start`.
 #[inline]
 pub fn prefetch_lines(start: *const u8, len: usize) {
+    tern_atomics::fetch(start, len, false);
     for at in (0..len).step_by(LINE) {
-        prefetch(start.wrapping_add(at));
+        instructions::prefetch(start.wrapping_add(at));
+    }
+}
+
+/// [`prefetch_for_writing`] for the lines of `len` bytes at `start`.
+#[inline]
+pub fn prefetch_lines_for_writing(start: *const u8, len: usize) {
+    tern_atomics::fetch(start, len, true);
+    for at in (0..len).step_by(LINE) {
+        instructions::prefetch_for_writing(start.wrapping_add(at));
     }
 }
 

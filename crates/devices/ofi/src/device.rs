@@ -182,6 +182,16 @@ impl Ofi {
         }
     }
 
+    /// All have come to their end: they are told that this process ends too. Who has heard that does not wait for it, nor call it again. It is
+    /// waited for, because a connection that ends while something is unread takes along what was sent over it.
+    fn part(&self) {
+        self.shared.call().bid_farewell();
+        self.shared.call().mark();
+        self.work_until(SETTLE, |state| state.has_left(false));
+        self.work_until(ANSWERS, |state| state.is_answered(false));
+        self.wait_for_machines();
+    }
+
     /// Waits until the machines of the peers have what has left: a few seconds at most for one that has no room, and for one that gives no
     /// sign until it is lost.
     fn wait_for_machines(&self) {
@@ -312,15 +322,23 @@ impl Channel for Ofi {
         self.ready.as_ref().map(AsFd::as_fd)
     }
 
-    fn settle(&self, _all: bool, _meanwhile: &dyn Fn()) {
-        self.settled.set(Some(self.shared.call().begun()));
-        self.shared.call().mark();
-        // A peer that is there may be slow; what it has not taken when this process ends is lost.
-        self.work_until(self.settle, State::has_left);
-        while self.shared.call().is_calling() {
-            self.work_until(NAP, State::has_left);
+    fn settle(&self, all: bool, _meanwhile: &dyn Fn()) {
+        let begun = Some(self.shared.call().begun());
+        let is_settled = self.settled.replace(begun) == begun;
+        if !all {
+            if !is_settled {
+                self.part();
+            }
+            return;
         }
-        if !self.shared.call().has_left() {
+        self.shared.call().mark();
+        let has_left = |state: &State| state.has_left(true);
+        // A peer that is there may be slow; what it has not taken when this process ends is lost.
+        self.work_until(self.settle, has_left);
+        while self.shared.call().is_calling() {
+            self.work_until(NAP, has_left);
+        }
+        if !has_left(&self.shared.call()) {
             self.shared.give_up_rest(self.settle);
         }
         self.wait_for_machines();
@@ -360,8 +378,8 @@ impl Drop for Ofi {
             self.settle(true, &|| ());
         }
         self.shared.call().bid_farewell();
-        self.work_until(ANSWERS, State::is_answered);
-        self.work_until(ANSWERS, State::has_left);
+        self.work_until(ANSWERS, |state| state.is_answered(true));
+        self.work_until(ANSWERS, |state| state.has_left(true));
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
             thread.join();

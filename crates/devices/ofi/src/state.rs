@@ -131,6 +131,8 @@ pub struct State {
     losses: Vec<Loss>,
     /// Packets that the endpoint has taken and that have not completed.
     under_way: usize,
+    /// It has told its peers that it ends.
+    is_leaving: bool,
     /// Peers with something in their outboxes, in turn; and those that are owed something.
     queued: VecDeque<u32>,
     owed: Vec<u32>,
@@ -198,6 +200,7 @@ impl State {
             arrived: VecDeque::new(),
             losses: Vec::new(),
             under_way: 0,
+            is_leaving: false,
             queued: VecDeque::new(),
             owed: Vec::new(),
             inject,

@@ -178,6 +178,7 @@ unsafe fn call(pid: Pid, local: &[Run], remote: &[Run], direction: Direction) ->
             }
         };
         if got > 0 {
+            tern_atomics::copied_by_kernel(pid, got as usize);
             return Ok(got as usize);
         }
         // SAFETY: the calling thread's errno.

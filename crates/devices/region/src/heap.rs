@@ -151,6 +151,7 @@ impl Heap {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
         let address = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &self.file, offset)? };
+        tern_atomics::mapped(address.cast(), len, self.file.as_fd(), offset);
         if len as u64 >= HUGE {
             // SAFETY: the mapping just made; advice changes no contents. Where the kernel has no
             // huge pages for shared memory it does not matter.
@@ -213,6 +214,7 @@ impl Heap {
         }
         // SAFETY: our own mapping, which nobody uses any more (contract).
         let _ = unsafe { mm::munmap(at.cast(), gone.len) };
+        tern_atomics::unmapped(at, gone.len);
         self.give(gone.offset);
         true
     }

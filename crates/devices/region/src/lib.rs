@@ -112,7 +112,6 @@ mod quiet;
 mod room;
 mod slack;
 pub mod space;
-mod sync;
 pub mod view;
 
 pub use cma::Run;

@@ -2,7 +2,7 @@
 
 use crate::heap::Place;
 use crate::slack;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::mm::{self, MapFlags, ProtFlags};
 use rustix::process::{Resource, getrlimit};
@@ -201,6 +201,7 @@ impl Views {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
         let address = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, MapFlags::SHARED, &self.file, start)? };
+        tern_atomics::mapped(address.cast(), len, self.file.as_fd(), start);
         Ok(View { start, end, address: address.cast(), used: Cell::new(call) })
     }
 
@@ -251,6 +252,7 @@ unsafe fn touch(address: *const u8, len: usize) {
 fn close(view: &View) {
     // SAFETY: our own mapping; who was given an address in it was told how long it is good.
     let _ = unsafe { mm::munmap(view.address.cast(), (view.end - view.start) as usize) };
+    tern_atomics::unmapped(view.address, (view.end - view.start) as usize);
 }
 
 impl Drop for Views {

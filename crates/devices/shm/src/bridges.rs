@@ -13,7 +13,6 @@ use crate::link::{Link, NOBODY};
 use crate::liveness::{Liveness, Stage};
 use crate::segment::{Geometry, Segment};
 use crate::state::Shm;
-use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use rustix::thread::futex;
 use std::cell::Cell;
@@ -21,6 +20,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::time::Duration;
+use tern_atomics::Ordering;
 
 /// Words that the kernel takes for one sleep.
 const MOST_WORDS: usize = 128;
@@ -34,7 +34,7 @@ thread_local! {
 }
 
 /// A word to sleep on while it has this value.
-fn word(word: &crate::sync::AtomicU32, value: u32) -> futex::Wait {
+fn word(word: &tern_atomics::AtomicU32, value: u32) -> futex::Wait {
     let mut wait = futex::Wait::new();
     wait.val = value as u64;
     wait.uaddr = futex::WaitPtr::new(NonNull::from(word).as_ptr().cast());

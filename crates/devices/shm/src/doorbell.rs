@@ -8,8 +8,8 @@
 //! A sender that dies between the two steps of a ring takes the flag and wakes nobody. Later senders find no flag, and the owner sleeps until its
 //! timeout, 50 ms at most. Then the bell is as good as before.
 
-use crate::sync::{AtomicU32, Ordering};
 use std::time::Duration;
+use tern_atomics::{AtomicU32, Ordering};
 
 /// The part of a process that its peers ring. In shared memory, begins as zeros.
 #[repr(C)]
@@ -110,7 +110,7 @@ pub fn fence_at_the_waker() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
     // The model checker knows no membarrier: it takes the fence that this puts here.
     #[cfg(loom)]
-    crate::sync::fence(Ordering::SeqCst);
+    tern_atomics::fence(Ordering::SeqCst);
 }
 
 impl Doorbell {
@@ -120,7 +120,7 @@ impl Doorbell {
         if barrier == Barrier::Expedited && !cfg!(loom) {
             membarrier(GLOBAL_EXPEDITED);
         } else {
-            crate::sync::fence(Ordering::SeqCst);
+            tern_atomics::fence(Ordering::SeqCst);
         }
         token
     }

@@ -40,7 +40,6 @@ mod doorbell;
 mod posted_receives;
 mod regions;
 mod ring;
-mod sync;
 
 #[cfg(not(loom))]
 mod bridges;

@@ -7,9 +7,9 @@
 //! where the job goes on without those that are lost ([`crate::vigil`]).
 
 use crate::segment::Segment;
-use crate::sync::Ordering;
 use rustix::fd::BorrowedFd;
 use std::time::{Duration, Instant};
+use tern_atomics::Ordering;
 use tern_region::space::Seat;
 
 /// How far a process is.

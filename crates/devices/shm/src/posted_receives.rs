@@ -11,7 +11,7 @@ mod word;
 pub use slot::{ByModule, CHUNKS, Slot};
 pub use word::{Stage, Word};
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering, yield_now};
+use tern_atomics::{AtomicU32, AtomicU64, Ordering, yield_now};
 use tern_copy::Target;
 use tern_device::hint::{demote, prefetch_for_writing};
 use tern_device::{Key, Memory};

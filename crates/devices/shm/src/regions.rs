@@ -3,8 +3,8 @@
 //! A process has a table of regions in its part of the node's file. It alone opens and closes them. Readers leave nothing there, so one that is
 //! killed leaves nothing behind. The cookie of a region is never that of another one: who comes late finds that.
 
-use crate::sync::{AtomicU64, Ordering, fence};
 use std::cell::{Cell, OnceCell, RefCell};
+use tern_atomics::{AtomicU64, Ordering, fence};
 use tern_device::Run;
 
 /// Regions that a process has at a time, and segments of each: a table is too short for huge pages. The model checker tries few.

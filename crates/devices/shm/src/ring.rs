@@ -11,11 +11,11 @@
 pub mod blocks;
 
 use crate::doorbell;
-use crate::sync::{AtomicU32, Ordering};
 use blocks::{Blocks, UNIT};
 use std::cell::{Cell as Var, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use tern_atomics::{AtomicU32, Ordering};
 use tern_copy::{Source, Target};
 use tern_device::clock::ticks;
 use tern_device::hint::{as_stored, can_demote, demote_lines, prefetch, prefetch_for_writing, prefetch_lines};
@@ -194,7 +194,10 @@ impl Sender {
                 tern_copy::copy(place, bytes.as_ptr(), len, source, Target::Soon);
             },
             // SAFETY: as above.
-            Payload::Gather(gather) => gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) }),
+            Payload::Gather(gather) => {
+                gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) });
+                tern_atomics::write(place, len);
+            }
         }
         self.lent.borrow_mut().push_back(Lent { position: self.blocks.sent(), place, len });
         self.passed.set(0);
@@ -264,6 +267,9 @@ impl Sender {
         unsafe {
             (*slot).size = tell_size(len, self.blocks.received() as u8);
             copy_header(header, &raw mut (*slot).header);
+            if (FIRST_LINE + 1..=INLINE).contains(&len) {
+                tern_atomics::write((&raw const (*slot).inline).cast::<u8>().add(FIRST_LINE), len - FIRST_LINE);
+            }
             // Release: pairs with the acquire in `Receiver::peek`.
             (*slot).turn.store(next, Ordering::Release);
         }
@@ -383,6 +389,9 @@ impl Receiver {
                 return None;
             }
             let len = told_len((*slot).size);
+            if (FIRST_LINE + 1..=INLINE).contains(&len) {
+                tern_atomics::read((&raw const (*slot).inline).cast::<u8>().add(FIRST_LINE), len - FIRST_LINE);
+            }
             let payload = if len <= INLINE {
                 std::slice::from_raw_parts((&raw const (*slot).inline).cast(), len)
             } else {

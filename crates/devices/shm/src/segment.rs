@@ -4,10 +4,10 @@
 use crate::doorbell::{Asleep, Doorbell, Sleepers};
 use crate::posted_receives::PostedReceives;
 use crate::ring::{CELLS, Ring};
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use rustix::fd::BorrowedFd;
 use rustix::mm;
 use std::io;
+use tern_atomics::{AtomicU32, AtomicU64, Ordering};
 use tern_device::ControlSlots;
 use tern_region::cma::Beacon;
 
@@ -283,6 +283,7 @@ impl Segment {
         let protection = mm::ProtFlags::READ | mm::ProtFlags::WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice.
         let base: *mut u8 = unsafe { mm::mmap(std::ptr::null_mut(), total, protection, flags, fd, offset)? }.cast();
+        tern_atomics::mapped(base, total, fd, offset);
         let (blocks, block_len) = (base.wrapping_add(geometry.block(0)), geometry.block_len());
         Ok(Segment { base, blocks, block_len, geometry })
     }

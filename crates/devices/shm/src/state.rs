@@ -7,12 +7,12 @@ use crate::per_peer::PerPeer;
 use crate::ring::blocks::{Blocks, Division};
 use crate::ring::{INLINE, Receiver, Sender};
 use crate::segment::Segment;
-use crate::sync::Ordering;
 use crate::transfers::Transfers;
 use crate::vigil::Vigil;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
+use tern_atomics::Ordering;
 use tern_device::{Abilities, Channel, Header, Sink};
 
 /// Packets taken from one ring before the next ring has its turn.

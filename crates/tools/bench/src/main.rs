@@ -12,6 +12,7 @@
 //! - [`knem`] is the experiments of the papers about KNEM.
 //! - [`rdma`] compares the parts of Tern's network device with each other.
 //! - [`instructions`] counts the instructions of a short message.
+//! - [`model`] runs collectives on large nodes that are made up, in virtual time.
 //! - [`ablate`] finds what each rule of the policy is worth.
 
 mod ablate;
@@ -24,6 +25,7 @@ mod instructions;
 mod knem;
 mod library;
 mod line;
+mod model;
 mod peers;
 mod placement;
 mod plot;
@@ -94,6 +96,8 @@ enum Command {
         #[arg(long, value_delimiter = ',', value_name = "RULE")]
         rules: Vec<String>,
     },
+    /// Collectives on a large node that is made up, in virtual time, with --ranks; not part of `all`
+    Model(model::Words),
     /// Plots of the figures.json that an earlier run has left in the output folder
     Plot,
     /// Instructions of a short send and receive, counted by valgrind
@@ -191,6 +195,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Peers => peers::install(&places.peers),
         Command::Plot => plots(&cli.options, &places),
+        Command::Model(words) => model::measure(&cli.options, &places, &words),
         Command::Rdma => rdma::measure(&cli.options, &places),
         Command::Knem { npb } => knem::measure(&cli.options, &places, npb.as_ref()),
         Command::Member(words) => knem::member::run(&words),
@@ -252,6 +257,7 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         Command::Peers
         | Command::Plot
         | Command::Rdma
+        | Command::Model(_)
         | Command::Knem { .. }
         | Command::Member(_)
         | Command::Ablate { .. }

@@ -23,7 +23,8 @@ const SHARED: f64 = 1.25;
 #[repr(align(128))]
 struct Flag(AtomicU32);
 
-fn pin(core: usize) {
+/// Binds this thread to a core.
+pub fn pin(core: usize) {
     let mut set = CpuSet::new();
     set.set(core);
     // Without it the probe is of the cores that the threads happen to run on.
@@ -31,7 +32,7 @@ fn pin(core: usize) {
 }
 
 /// Waits until the flag has the value, which the other thread stores with release.
-fn until(flag: &AtomicU32, turn: u32) {
+pub fn until(flag: &AtomicU32, turn: u32) {
     let mut looks = 0;
     while flag.load(Ordering::Acquire) != turn {
         looks += 1;

@@ -248,6 +248,7 @@ fn document(session: &Session) -> Value {
 
 /// Runs all jobs, writes the report and prints it.
 pub fn measure(session: &mut Session, jobs: &[Job]) -> Result<(), String> {
+    session.asked(jobs)?;
     let measured = session.run(jobs, |session| write(session, &session.output));
     println!("{}", markdown(session));
     eprintln!("written: report.md, figures.csv, figures.json in {}", session.output.display());

@@ -12,7 +12,7 @@ use crate::run::{Outcome, adopt_orphans, run};
 use crate::suite::{BENCHMARKS, Binding, Job};
 use crate::{Options, Places, cores, program};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tern_node::Ticks;
@@ -248,12 +248,20 @@ impl Session {
         jobs
     }
 
+    /// The same, or an error with the names that there are if the options ask for none of them.
+    pub fn asked(&self, jobs: &[Job]) -> Result<Vec<Job>, String> {
+        let wanted = self.wanted(jobs);
+        if !wanted.is_empty() {
+            return Ok(wanted);
+        }
+        let names: BTreeSet<&str> = jobs.iter().flat_map(|job| job.benchmarks.iter().copied()).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        Err(format!("no benchmark {} in this suite, which has {names}", self.options.only.join(", ")))
+    }
+
     /// Runs all jobs, and `write` after each. Within a job the libraries take turns.
     pub fn run(&mut self, jobs: &[Job], mut write: impl FnMut(&Self) -> Result<(), String>) -> Result<(), String> {
-        let jobs = self.wanted(jobs);
-        if jobs.is_empty() {
-            return Err("no benchmark of that name in this suite".to_string());
-        }
+        let jobs = self.asked(jobs)?;
         if jobs.iter().any(|job| job.probed) {
             self.probe.survey();
         }

@@ -25,7 +25,10 @@ pub fn report() -> String {
                 Some(directory) => format!("={}", directory.display()),
                 None => " to the directory of the library".into(),
             };
-            format!("none ({why}); set LD_LIBRARY_PATH{directory}")
+            format!(
+                "none by the name alone ({why}). Ranks of mpiexec and what mpicc has linked get it all the same; others want \
+                 LD_LIBRARY_PATH{directory}"
+            )
         }
     };
     text.push_str(&print::line("programs load", &found));

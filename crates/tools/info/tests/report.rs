@@ -24,6 +24,10 @@ fn a_setting_tells_the_file_that_it_comes_from() {
         assert!(text.lines().any(|found| found == line), "no {line:?} in\n{text}");
     };
     shown(&[("XDG_CONFIG_HOME", home)], "TERN_SPIN = 77 (user's file)");
+    let files = text(&info(&["settings"], &[("XDG_CONFIG_HOME", home)]));
+    let files = files.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(files.contains(&format!("{home}/tern.conf (user's file) is read; ")), "{files}");
+    assert!(files.contains("etc/tern.conf (site's file) is not there"), "{files}");
     shown(&[("XDG_CONFIG_HOME", home), ("TERN_SPIN", "5")], "TERN_SPIN = 5 (environment)");
     shown(&[("XDG_CONFIG_HOME", home), ("TERN_CONF", "off")], "TERN_SPIN = auto (default)");
     std::fs::remove_dir_all(&folder).expect("removed");
@@ -151,7 +155,7 @@ fn other_launchers_are_named() {
 fn a_missing_library_comes_with_the_remedy() {
     let all = text(&info(&["version"], &[("LD_LIBRARY_PATH", "/dev/null/none")]));
     let flat = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("set LD_LIBRARY_PATH") || flat.contains("libmpi_abi.so.1: "), "{all}");
+    assert!(flat.contains("want LD_LIBRARY_PATH") || flat.contains("libmpi_abi.so.1: "), "{all}");
 }
 
 #[test]

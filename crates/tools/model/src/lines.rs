@@ -36,7 +36,13 @@ impl<'a> Lines<'a> {
         Lines { machine, lines: HashMap::new(), crossings: Crossings::default() }
     }
 
-    fn count(&mut self, distance: Distance, bytes: usize) {
+    /// The cores that hold it.
+    pub fn holders(&self, name: Name) -> &[usize] {
+        self.lines.get(&name).map_or(&[], |line| &line.holders)
+    }
+
+    /// Counts what crosses borders over that distance.
+    pub fn count(&mut self, distance: Distance, bytes: usize) {
         let lines = bytes.div_ceil(64).max(1);
         self.crossings.package += if distance == Distance::Across { lines } else { 0 };
         self.crossings.cache += if distance >= Distance::Inside { lines } else { 0 };

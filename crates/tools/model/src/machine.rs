@@ -32,6 +32,8 @@ pub struct Machine {
     transfer: [f64; 3],
     /// Bytes a nanosecond that one core reads, by [`Distance`].
     bytes: [f64; 3],
+    /// Bytes a nanosecond that a core copies within its own caches.
+    own: f64,
     /// Nanoseconds of instructions for each access.
     pub step: f64,
 }
@@ -67,6 +69,7 @@ impl Machine {
             cores: number("cores")? as usize,
             transfer: [number("near")?, number("inside")?, number("across")?],
             bytes: [number("near_bytes")?, number("inside_bytes")?, number("across_bytes")?],
+            own: number("own_bytes")?,
             step: number("step")?,
         })
     }
@@ -92,6 +95,21 @@ impl Machine {
     /// Nanoseconds until `bytes` have come over that distance: a transfer, and the bytes beyond the first line.
     pub fn cost(&self, distance: Distance, bytes: usize) -> f64 {
         self.transfer[distance as usize] + bytes.saturating_sub(64) as f64 / self.bytes[distance as usize]
+    }
+
+    /// The machine as [`tern_node::Made`] writes it.
+    pub fn topology(&self) -> String {
+        format!("{}x1x{}x{}x1", self.packages, self.caches, self.cores)
+    }
+
+    /// Nanoseconds of the shortest transfer.
+    pub fn nearest(&self) -> f64 {
+        self.transfer[Distance::Near as usize]
+    }
+
+    /// Nanoseconds in which a core moves so many bytes within its own caches.
+    pub fn own(&self, bytes: usize) -> f64 {
+        bytes as f64 / self.own
     }
 
     /// Nanoseconds that a barrier needs at least: at each level one transfer for each of the others, up and down.

@@ -177,26 +177,3 @@ fn a_long_broadcast_crosses_the_packages_once() {
     // The payload's lines once there, and the requests for them once back; a sixteenth more for the turns' own lines.
     assert!((2 * lines..2 * lines + lines / 16).contains(&cost.crossings.package), "{cost:?}");
 }
-
-/// Prints Tern's figures beside its flat forms, of the machine in the variable MACHINE or of all.
-#[test]
-#[ignore = "prints figures for `make model`"]
-fn figures() {
-    let chosen = std::env::var("MACHINE").ok().filter(|name| !name.is_empty());
-    for name in Machine::names().filter(|name| chosen.as_deref().is_none_or(|chosen| chosen == *name)) {
-        let machine = Machine::named(name).expect("a machine");
-        for ranks in [64, 96, 192, 288].into_iter().filter(|&ranks| ranks <= machine.size()) {
-            println!("# {name}, {ranks} ranks, bound of all cores {:.2} us", machine.bound() / 1e3);
-            for (operation, bytes) in
-                [("barrier", 0), ("bcast", 8), ("reduce", 8), ("allreduce", 8), ("allreduce", 1024), ("allgather", 8)]
-            {
-                for way in ["tree", "lines"] {
-                    let cost = cost(&machine, ranks, &format!("{operation}={way}"), operation, bytes);
-                    let lines = cost.crossings;
-                    let us = cost.nanoseconds / 1e3;
-                    println!("{operation} {bytes} {us:.2} package={} l3={} {way}", lines.package, lines.cache);
-                }
-            }
-        }
-    }
-}

@@ -22,7 +22,7 @@ takes longer and is exact. Run it while the machine is quiet, on the cores of th
 
   --rounds N      measure N times and take medians [20]; a round takes about 3 seconds
   --output FILE   write to this file instead, for TERN_COSTS=FILE; read it where nothing is measured
-  --show          measure nothing: show what is known
+  --show          measure nothing: show what is known, in the file of --output or of TERN_COSTS if there is one
   --explain       show also what Tern chooses for each size, and why; and from which size on one
                   copy is better than two, beside what rules by the sizes of the caches give.
                   It shows what is known, as --show does, and measures only with --rounds
@@ -72,7 +72,7 @@ fn options(mut args: impl Iterator<Item = String>) -> Result<Option<Options>, St
             "--rounds" => {
                 let text = value()?;
                 let rounds = text.parse().ok().filter(|rounds| (1..=10_000).contains(rounds));
-                options.rounds = Some(rounds.ok_or(format!("{text} is not between 1 and 10000"))?);
+                options.rounds = Some(rounds.ok_or(format!("--rounds {text}: not a number between 1 and 10000"))?);
             }
             "--output" => options.output = Some(value()?.into()),
             "--show" => options.show = true,
@@ -107,7 +107,7 @@ fn run(options: &Options) -> Result<String, String> {
     let costs = match options.measures() {
         None => {
             let stored = store::directory().map(|directory| directory.join(machine.file()));
-            show(options.output.clone().or(stored), &mut text)?
+            show(options.output.as_deref(), tern_settings::COSTS.get(), stored, &mut text)?
         }
         Some(_) if tern_node::is_shown() => {
             return Err(
@@ -132,19 +132,27 @@ fn run(options: &Options) -> Result<String, String> {
     Ok(text)
 }
 
-/// What is known already.
-fn show(file: Option<PathBuf>, text: &mut String) -> Result<Costs, String> {
-    match file {
-        Some(file) if file.exists() => {
-            let _ = writeln!(text, "from {}", file.display());
-            let costs = store::read(&file)?;
-            let _ = writeln!(text, "{}", costs.origin);
-            Ok(costs)
-        }
-        _ => {
+/// What is known already: what `output` holds, else what `setting`, the value of TERN_COSTS, names, else what was measured on this machine
+/// and is in `stored`.
+fn show(output: Option<&Path>, setting: &str, stored: Option<PathBuf>, text: &mut String) -> Result<Costs, String> {
+    let mut read = |file: &Path| {
+        let _ = writeln!(text, "from {}", file.display());
+        let costs = store::read(file)?;
+        let _ = writeln!(text, "{}", costs.origin);
+        Ok(costs)
+    };
+    match (output, setting, stored) {
+        (Some(file), ..) => read(file),
+        (None, "auto" | "", Some(file)) if file.exists() => read(&file),
+        (None, "auto" | "", _) => {
             text.push_str("not measured yet; by default Tern reckons with these\n");
             Ok(Costs::default())
         }
+        (None, "default", _) => {
+            text.push_str("those that Tern brings along, as TERN_COSTS=default asks for\n");
+            Ok(Costs::default())
+        }
+        (None, file, _) => read(Path::new(file)),
     }
 }
 
@@ -205,13 +213,20 @@ fn table(text: &mut String, costs: &Costs, placement: Placement) {
         for size in (8..=22).step_by(2).map(|log| 1u64 << log) {
             let _ = write!(text, "{size:>8}");
             for mover in movers.clone() {
-                let ns = pace.at(mover, warmth, size);
-                let rate = size as f64 / ns.max(f64::MIN_POSITIVE);
-                let _ = write!(text, "{:>16}", format!("{:.2} ({rate:.1})", ns / 1e3));
+                let _ = write!(text, "{:>16}", time_and_rate(pace.at(mover, warmth, size), size));
             }
             text.push('\n');
         }
     }
+}
+
+/// Microseconds for `size` bytes, and gigabytes in a second. What one packet of the messages that were timed takes is no part of a
+/// mover's time, which may leave nothing of a short one: that has no rate.
+fn time_and_rate(ns: f64, size: u64) -> String {
+    if ns < 10.0 {
+        return "<0.01".into();
+    }
+    format!("{:.2} ({:.1})", ns / 1e3, size as f64 / ns)
 }
 
 /// The figures that no table has.
@@ -299,5 +314,32 @@ mod tests {
         assert_eq!(measures(&["--explain", "--rounds", "3"]), Some(3), "it was asked for");
         assert_eq!(measures(&["--show", "--rounds", "3"]), None);
         assert_eq!(measures(&["--rounds", "3"]), Some(3));
+    }
+
+    #[test]
+    fn what_is_shown_is_what_jobs_get() {
+        let folder = std::env::temp_dir().join(format!("tern-tune-shown-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = |name: &str| folder.join(name);
+        let shown = |output: Option<PathBuf>, setting: &str| {
+            let mut text = String::new();
+            show(output.as_deref(), setting, Some(file("stored")), &mut text).map(|_| text)
+        };
+        assert!(shown(None, "auto").unwrap().starts_with("not measured yet"));
+        assert!(shown(None, "default").unwrap().contains("TERN_COSTS=default"));
+        store::write(&file("named"), &Costs::default()).unwrap();
+        let named = file("named").display().to_string();
+        assert!(shown(None, &named).unwrap().contains(&named));
+        assert!(shown(Some(file("named")), "default").unwrap().contains(&named));
+        let missing = file("missing").display().to_string();
+        assert!(shown(None, &missing).unwrap_err().contains(&missing));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_too_short_to_be_measured_has_no_rate() {
+        assert_eq!(time_and_rate(1.0, 1024), "<0.01");
+        assert_eq!(time_and_rate(0.0, 256), "<0.01");
+        assert_eq!(time_and_rate(100.0, 1024), "0.10 (10.2)");
     }
 }

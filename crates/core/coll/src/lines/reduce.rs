@@ -35,9 +35,9 @@ impl Lines {
         }
         // SAFETY: all hold `elements` elements, and a kernel's output may be an input.
         unsafe {
-            (vector.kernel)(first, part(1), out, vector.elements);
+            vector.combine(first, part(1), out, vector.elements);
             for rank in 2..end {
-                (vector.kernel)(out, part(rank), out, vector.elements);
+                vector.combine(out, part(rank), out, vector.elements);
             }
         }
     }

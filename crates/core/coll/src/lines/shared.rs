@@ -254,9 +254,9 @@ impl Lines {
             let (to, elements) = (out.wrapping_add(from - begin), len / size);
             // SAFETY: all hold `len` bytes there, and leave them as they are until all have read them.
             unsafe {
-                (vector.kernel)(part(0)?, part(1)?, to, elements);
+                vector.combine(part(0)?, part(1)?, to, elements);
                 for rank in 2..self.size() {
-                    (vector.kernel)(to, part(rank)?, to, elements);
+                    vector.combine(to, part(rank)?, to, elements);
                 }
             }
             Some(())

@@ -130,10 +130,10 @@ impl Split<'_> {
     unsafe fn combine(&mut self, from: usize, len: usize) -> Option<*const u8> {
         let (to, elements) = (self.space(len), self.elements(len));
         // SAFETY: all hold `len` bytes, and lie apart.
-        unsafe { std::ptr::copy_nonoverlapping(self.part(0, from, len)?, to, len) };
+        unsafe { tern_copy::plain(to, self.part(0, from, len)?, len) };
         for rank in 1..self.lines.size() {
             // SAFETY: as above; a kernel's output may be an input.
-            unsafe { (self.vector.kernel)(to, self.part(rank, from, len)?, to, elements) };
+            unsafe { self.vector.combine(to, self.part(rank, from, len)?, to, elements) };
         }
         Some(to)
     }
@@ -152,8 +152,8 @@ impl Split<'_> {
                 }
                 let part = self.part(rank, from, len)?;
                 match rank {
-                    0 => std::ptr::copy_nonoverlapping(part, to, len),
-                    _ => (self.vector.kernel)(to, part, to, elements),
+                    0 => tern_copy::plain(to, part, len),
+                    _ => self.vector.combine(to, part, to, elements),
                 }
                 if !exclusive {
                     self.put(rank, from, to, len)?;

@@ -370,7 +370,7 @@ impl Climb<'_> {
             let (mut so_far, to_copy) = (input, branch.children.is_empty());
             for child in &branch.children {
                 // SAFETY: all hold `elements` elements, and a kernel's output may be an input.
-                unsafe { (vector.kernel)(so_far, part(child), to, vector.elements) };
+                unsafe { vector.combine(so_far, part(child), to, vector.elements) };
                 so_far = to;
             }
             if to_copy && !std::ptr::eq(input, to) {

@@ -68,7 +68,7 @@ impl Call {
         for child in &self.contents.datatypes {
             child.check_present()?;
         }
-        let layout = layout.map_err(layout_error)?;
+        let layout = layout.map_err(|error| layout_error(error, &self.contents))?;
         self.lack.map_or(Ok(()), Err).map_err(arguments)?;
         newtype.set(create(layout, self.contents));
         Ok(())

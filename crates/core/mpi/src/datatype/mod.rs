@@ -96,8 +96,8 @@ pub(crate) fn share(of: &Rc<Datatype>) -> usize {
     handle
 }
 
-/// The class of the standard for what the layout engine refused.
-pub(crate) fn layout_error(error: tern_layout::Error) -> Box<Error> {
+/// The class of the standard for what the layout engine refused, and a text with what `call` was given.
+pub(crate) fn layout_error(error: tern_layout::Error, call: &Contents) -> Box<Error> {
     use tern_layout::Argument;
     let class = match error {
         tern_layout::Error::Invalid { argument: Argument::Count | Argument::Blocklength, .. } => MPI_ERR_COUNT,
@@ -105,5 +105,25 @@ pub(crate) fn layout_error(error: tern_layout::Error) -> Box<Error> {
         tern_layout::Error::NoMemory { .. } => MPI_ERR_NO_MEM,
         _ => MPI_ERR_ARG,
     };
-    Error::new(class, error.to_string())
+    let given = match class {
+        MPI_ERR_NO_MEM => String::new(),
+        _ => given(call),
+    };
+    Error::new(class, format!("{error}{given}"))
+}
+
+/// The first numbers and types that a constructor was given, for messages.
+fn given(call: &Contents) -> String {
+    const MOST: usize = 12;
+    fn list(all: impl Iterator<Item = String>) -> String {
+        let mut first: Vec<String> = all.take(MOST + 1).collect();
+        if first.len() > MOST {
+            first[MOST] = "...".into();
+        }
+        first.join(", ")
+    }
+    let numbers = [&call.integers, &call.large_counts, &call.addresses];
+    let numbers = list(numbers.into_iter().flatten().map(i64::to_string));
+    let types = list(call.datatypes.iter().map(|of| of.label()));
+    format!("; its numbers are {numbers}, its types {types}")
 }

@@ -19,7 +19,7 @@ use crate::objects::channels::Key;
 use crate::objects::{Comm, Datatype, Info};
 use crate::p2p;
 use crate::request::freeing::Freeing;
-use crate::request::persistent::Persistent;
+use crate::request::persistent::{Persistent, named};
 use crate::request::{About, Outcome, Request, Work, lookup, transfer_outcome};
 use crate::runtime::{adi, runtime};
 use crate::scope::Scope;
@@ -377,7 +377,7 @@ fn active_send(handle: usize) -> Result<Rc<Sender>> {
         }
         return Ok(sender.clone());
     }
-    err!(MPI_ERR_REQUEST, try "use a request of MPI_Psend_init", "{handle:#x} is not a partitioned send")
+    err!(MPI_ERR_REQUEST, try "use a request of MPI_Psend_init", "{} is not a partitioned send", named(handle))
 }
 
 /// MPI_Pready (section 4.2.2).
@@ -410,14 +410,16 @@ pub fn parrived(request: usize, partition: i32, flag: Out<i32>) -> Result<()> {
         return err!(
             MPI_ERR_REQUEST,
             try "use a request of MPI_Precv_init",
-            "{request:#x} is not a partitioned receive"
+            "{} is not a partitioned receive",
+            named(request)
         );
     };
     let Some(Partitioned::Receive(receiver)) = of(persistent) else {
         return err!(
             MPI_ERR_REQUEST,
             try "use a request of MPI_Precv_init",
-            "{request:#x} is not a partitioned receive"
+            "{} is not a partitioned receive",
+            named(request)
         );
     };
     let count = receiver.partitions;

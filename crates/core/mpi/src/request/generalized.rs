@@ -3,6 +3,7 @@
 use crate::args::{Out, RawStatus};
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::request::persistent::named;
 use crate::request::{Outcome, Request, forget, lookup};
 use crate::runtime::adi;
 use std::cell::Cell;
@@ -97,7 +98,8 @@ pub fn grequest_complete(mut request: usize) -> Result<()> {
             err!(
                 MPI_ERR_REQUEST,
                 try "use a request of MPI_Grequest_start",
-                "{request:#x} is not a generalized request"
+                "{} is not a generalized request",
+                named(request)
             )
         }
     }

@@ -213,6 +213,11 @@ pub fn startall(count: i32, requests: Handles) -> Result<()> {
     (0..count as usize).try_for_each(|index| start_handle(requests.get(index)))
 }
 
+/// A request's name in messages.
+pub(crate) fn named(request: usize) -> String {
+    if request == MPI_REQUEST_NULL { "MPI_REQUEST_NULL".into() } else { format!("the request {request:#x}") }
+}
+
 fn start_handle(handle: usize) -> Result<()> {
     // The long way looks whether the communicator is revoked.
     if !mode::has_revoked() && start_message(handle).is_some() {
@@ -222,7 +227,8 @@ fn start_handle(handle: usize) -> Result<()> {
         return err!(
             MPI_ERR_REQUEST,
             try "use a request of MPI_Send_init, MPI_Recv_init or another …_init",
-            "{handle:#x} is not a persistent request"
+            "{} is not a persistent request",
+            named(handle)
         );
     };
     if persistent.active.borrow().is_some() {

@@ -113,15 +113,15 @@ pub fn t_cvar_write(handle: usize, buf: *const u8) -> Result<()> {
         _ if buf.is_null() => return null("buf"),
         _ => {}
     }
-    let text = if is_text(entry) {
+    let (text, given) = if is_text(entry) {
         // SAFETY: the program gives a string.
         let text = unsafe { CStr::from_ptr(buf.cast()) };
-        text.to_str().ok().filter(|text| text.len() < TEXT)
+        (text.to_str().ok().filter(|text| text.len() < TEXT), format!("{text:?}"))
     } else {
         // SAFETY: the program gives an int.
         let item = unsafe { buf.cast::<i32>().read_unaligned() };
-        usize::try_from(item).ok().and_then(|item| entry.words().get(item).copied())
+        (usize::try_from(item).ok().and_then(|item| entry.words().get(item).copied()), format!("item {item}"))
     };
-    let wrong = || format!("the value is not one that {} takes: {}", entry.name(), entry.allowed());
+    let wrong = || format!("{given} is not a value that {} takes: {}", entry.name(), entry.allowed());
     entry.set(need(text, MPI_T_ERR_INVALID, wrong)?).or_else(|_| refuse(MPI_T_ERR_INVALID, wrong()))
 }

@@ -1,10 +1,10 @@
 //! The guard under loom: instructions and kernels do not meet, also where a member ends at some step and one of the living enters in its place.
 
 use super::{Busy, Guard, Mode};
-use crate::atomics::{AtomicI32, AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::sync::atomic::fence;
 use loom::thread;
+use tern_atomics::{AtomicI32, AtomicU32, Ordering};
 use tern_policy::guard_mode::CHANGE;
 
 /// The member that is lost, if one is.

@@ -37,7 +37,7 @@ impl Window {
             answered += 1;
             let asked = short
                 && (0..LOOKS).any(|_| {
-                    std::hint::spin_loop();
+                    tern_atomics::spin_loop();
                     request.state.is_asked()
                 });
             if !asked {

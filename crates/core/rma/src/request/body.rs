@@ -80,7 +80,7 @@ impl Request {
         let look = |times: u32| {
             (0..times).find_map(|_| {
                 state.outcome().or_else(|| {
-                    std::hint::spin_loop();
+                    tern_atomics::spin_loop();
                     None
                 })
             })
@@ -97,7 +97,7 @@ impl Request {
         }
         let mut looks = 0u32;
         loop {
-            std::thread::yield_now();
+            tern_atomics::yield_now();
             if let Some(outcome) = state.outcome() {
                 return Waited::Answered(outcome);
             }

@@ -1,10 +1,10 @@
 //! A request under loom: it is done once, by the owner or by the origin, and never by both at once; also where one of the two ends at some step.
 
 use super::{Outcome, State};
-use crate::atomics::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use tern_atomics::{AtomicU32, Ordering};
 
 struct World {
     state: State,

@@ -1,10 +1,10 @@
 //! The lock words under loom: two never hold what excludes them, and nobody who waits is forgotten.
 
 use super::{Common, Lock, Try};
-use crate::atomics::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Notify};
 use loom::thread;
+use tern_atomics::{AtomicU32, Ordering};
 
 /// A window of two members, with memory that the locks protect, and a bell for each thread.
 struct World {

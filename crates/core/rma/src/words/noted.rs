@@ -9,7 +9,7 @@
 //! alone looks at the notes of all members, which costs as many loads.
 
 use super::{Common, Lock, Try, order};
-use crate::atomics::{AtomicU8, Ordering};
+use tern_atomics::{AtomicU8, Ordering};
 
 /// What a member says of a lock: that it shares it, or is about to.
 #[repr(transparent)]

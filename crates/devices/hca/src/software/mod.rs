@@ -30,7 +30,6 @@ mod regions;
 mod rings;
 mod shared;
 mod strangers;
-mod sync;
 mod window;
 mod wire;
 

@@ -329,14 +329,23 @@ impl State {
         }
     }
 
-    /// Whether all that was sent has left.
-    pub fn has_left(&self) -> bool {
-        self.under_way == 0 && self.queued.is_empty() && self.accesses.is_idle()
+    /// Whether all that was sent has left, to those that may still take it. `all`: also to those that were never heard; that the endpoint has accepted
+    /// packets for them says little.
+    pub fn has_left(&self, all: bool) -> bool {
+        (0..self.world()).all(|peer| {
+            let it = &self.peers[peer as usize];
+            let (begun, ended, _) = self.accesses_to(peer);
+            let is_over = it.lost || it.farewell || !(all || it.is_heard);
+            is_over || it.outbox.is_empty() && it.posted == 0 && begun == ended
+        })
     }
 
-    /// Tells everybody whom this process has exchanged packets with that it ends, but for those who have ended before: not every
+    /// Tells everybody whom this process has exchanged packets with that it ends, once, but for those who have ended before: not every
     /// provider lets one send to an endpoint that is closed.
     pub fn bid_farewell(&mut self) {
+        if std::mem::replace(&mut self.is_leaving, true) {
+            return;
+        }
         for peer in 0..self.world() {
             let it = &self.peers[peer as usize];
             if (it.sent != 0 || it.came != 0) && !it.farewell {
@@ -363,9 +372,10 @@ impl State {
         (0..self.world()).map(begun).sum()
     }
 
-    /// Whether everybody who was told has answered, or has ended by itself.
-    pub fn is_answered(&self) -> bool {
-        let open = |it: &super::Peer| (it.sent != 0 || it.came != 0) && !it.lost && !it.farewell && !it.goodbye;
+    /// Whether everybody who was told has answered, or has ended by itself; `all`: also those that were never heard.
+    pub fn is_answered(&self, all: bool) -> bool {
+        let is_told = |it: &super::Peer| (it.sent != 0 || it.came != 0) && (all || it.is_heard);
+        let open = |it: &super::Peer| is_told(it) && !it.lost && !it.farewell && !it.goodbye;
         self.owed.is_empty() && !self.peers.iter().any(open)
     }
 }

@@ -53,6 +53,7 @@ pub unsafe fn share(pages: &Range<usize>, file: BorrowedFd<'_>, offset: u64) -> 
             }
             return Err(Refusal::File);
         }
+        tern_atomics::mapped(at.cast(), len, file, offset);
         let _ = mm::madvise(kept, len, Advice::LinuxDontNeed);
         Ok(kept.addr())
     }

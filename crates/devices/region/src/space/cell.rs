@@ -2,7 +2,7 @@
 //! cell's data: the mechanism that needs no permission. In shared memory, begins as zeros.
 
 use super::Cookie;
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use tern_atomics::{AtomicU32, AtomicU64, Ordering};
 
 const FREE: u32 = 0;
 const ASKED: u32 = 1;

@@ -4,10 +4,10 @@
 
 use super::cell::Cell;
 use super::table::{Hold, Slot};
-use crate::sync::{AtomicU32, AtomicU64};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::mm::{self, MapFlags, ProtFlags};
 use std::io;
+use tern_atomics::{AtomicU32, AtomicU64};
 
 const PAGE: usize = tern_node::LARGEST_PAGE;
 /// Regions of one member at a time.
@@ -121,6 +121,7 @@ impl Tables {
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping at an address of the kernel's choice.
         let at = unsafe { mm::mmap(std::ptr::null_mut(), len, protection, flags, file.as_fd(), base)? };
+        tern_atomics::mapped(at.cast(), len, file, base);
         Ok(Tables { at: at.cast(), shape })
     }
 

@@ -4,12 +4,12 @@ use super::Error;
 use super::cell::Cell;
 use super::layout::{HOLDS, Member, REGIONS, Tables};
 use crate::cma::Beacon;
-use crate::sync::Ordering;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{self, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::thread::futex;
 use std::time::Duration;
+use tern_atomics::Ordering;
 
 /// This process's place in a space, or in other memory that processes share. The kernel keeps it for as long as the process lives: it is a
 /// lock on a byte of the file, of a file description that no other process has.

@@ -3,8 +3,8 @@
 use super::shared::Shared;
 use super::{Error, Mechanism, Standing};
 use crate::cma::{self, Failed, Pid, Why};
-use crate::sync::Ordering;
 use std::sync::atomic::{AtomicBool, AtomicU8};
+use tern_atomics::Ordering;
 
 const UNPROVEN: u8 = 0;
 const WORKS: u8 = 1;

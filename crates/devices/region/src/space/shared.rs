@@ -11,12 +11,12 @@ use crate::cma::{Beacon, Run};
 use crate::dma::Dma;
 use crate::heap::Heap;
 use crate::module::Module;
-use crate::sync::Ordering;
 use crate::view::Views;
 use rustix::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64 as Mask};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
+use tern_atomics::Ordering;
 
 /// How often a waiting thread looks again before it gives way to others on its core, one of which may
 /// be the one it waits for.

@@ -6,7 +6,7 @@
 //! waits for it. A user that dies leaves its hold behind; the owner knows whose it is.
 
 use super::Cookie;
-use crate::sync::{AtomicU64, Ordering, fence};
+use tern_atomics::{AtomicU64, Ordering, fence};
 
 /// Generation above, phase below.
 fn word(generation: u32, phase: Phase) -> u64 {

@@ -10,8 +10,8 @@ use super::shared::{Engine, Shared};
 use super::side::{Class, Side};
 use super::ways::{self, End};
 use crate::cma::Run;
-use crate::sync::Ordering;
 use std::sync::Arc;
+use tern_atomics::Ordering;
 
 /// What a step has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

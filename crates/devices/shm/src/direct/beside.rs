@@ -93,7 +93,7 @@ impl Shm {
         let with = |other: u32| peer.is_none_or(|peer| peer == other);
         let leave = |posted: &PostedReceives, slot: u32, word: Word| {
             while posted.is_shared(slot, word) && posted.slot(slot).by_module() == ByModule::UnderWay {
-                rustix::thread::sched_yield();
+                tern_atomics::yield_now();
             }
         };
         for message in self.direct.pending.borrow().iter().filter(|message| with(message.peer)) {

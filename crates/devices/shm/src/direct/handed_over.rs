@@ -21,7 +21,10 @@ impl Shm {
     /// Whether that is so as far as it is known without a question to the kernel, but for the first time.
     pub(super) fn copies_beside(&self) -> bool {
         let offload = &self.direct.offload;
-        if offload.get() == Offload::Never || self.segment.process(self.me).occupation() == Occupation::Waits {
+        if offload.get() == Offload::Never
+            || tern_atomics::now().is_some()
+            || self.segment.process(self.me).occupation() == Occupation::Waits
+        {
             return false;
         }
         if offload.get() == Offload::Unasked {

@@ -43,7 +43,7 @@ impl Shm {
             if round.is_multiple_of(ROUNDS) && self.has_gone(peer) {
                 return false;
             }
-            rustix::thread::sched_yield();
+            tern_atomics::yield_now();
         }
     }
 

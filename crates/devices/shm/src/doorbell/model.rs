@@ -1,9 +1,9 @@
 //! The doorbell under loom: no wake-up is lost, in whatever order sleeper and ringer step.
 
 use super::{Asleep, Barrier, Doorbell, Sleepers};
-use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
+use tern_atomics::{AtomicU32, Ordering};
 
 struct Shared {
     doorbell: Doorbell,

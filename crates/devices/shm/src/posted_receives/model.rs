@@ -1,9 +1,9 @@
 //! The posted receives under loom.
 
 use super::{PostedReceives, Published, SLOTS, Stage};
-use crate::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
+use tern_atomics::{AtomicU32, Ordering};
 use tern_copy::Target;
 use tern_device::{Key, Memory};
 
@@ -405,7 +405,7 @@ fn a_sender_ends_at_a_hold(by: By, steps: u32) {
         if gone.load(Ordering::Acquire) == 1 {
             break false;
         }
-        crate::sync::yield_now();
+        tern_atomics::yield_now();
     };
     let before = posted.word(slot);
     sender.join().unwrap();

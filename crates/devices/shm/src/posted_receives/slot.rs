@@ -1,7 +1,7 @@
 //! One posted receive: what its two sides tell each other of it, and the chunks that both copy.
 
 use super::word::Word;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
+use tern_atomics::{AtomicU32, AtomicU64, Ordering, fence};
 use tern_device::Memory;
 use tern_region::module::{DONE, RUNNING};
 
@@ -213,7 +213,7 @@ impl Slot {
     /// The word that the kernel writes.
     #[cfg(not(loom))]
     pub fn status(&self) -> *const std::sync::atomic::AtomicU32 {
-        &raw const self.status
+        (&raw const self.status).cast()
     }
 
     /// The receiver copies nothing more of this transfer, and has given back what it had claimed.

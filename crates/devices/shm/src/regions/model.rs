@@ -1,9 +1,9 @@
 //! A region under loom.
 
 use super::Entry;
-use crate::sync::{AtomicU64, Ordering, fence};
 use loom::sync::Arc;
 use loom::thread;
+use tern_atomics::{AtomicU64, Ordering, fence};
 use tern_device::Run;
 
 fn list(number: u64) -> [Run; 2] {

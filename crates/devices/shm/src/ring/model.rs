@@ -8,11 +8,11 @@
 use super::blocks::{Blocks, Division, UNIT};
 use super::{CELLS, INLINE, Receiver, Ring, Sender, Slot, Taken};
 use crate::doorbell::{Barrier, Doorbell};
-use crate::sync::{AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use std::rc::Rc;
+use tern_atomics::{AtomicU32, Ordering};
 use tern_device::{Gather, Payload};
 
 /// Two blocks for short payloads and three for long ones for each side.

@@ -87,7 +87,8 @@ fn int_out(convert: &str) -> Rule {
 }
 
 /// Functions whose parameters have a meaning that their kinds do not tell: function, parameter, conversion.
-const MEANINGS: [(&str, &str, &str); 5] = [
+const MEANINGS: [(&str, &str, &str); 6] = [
+    ("Error_string", "errorcode", "told_in"),
     ("Status_set_source", "source", "rank_in"),
     ("Status_set_tag", "tag", "tag_in"),
     ("File_set_view", "disp", "view_disp_in"),

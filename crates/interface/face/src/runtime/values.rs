@@ -1,5 +1,6 @@
 //! Constants of a face, and their conversion.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 /// Pairs of the standard's value and the face's.
@@ -148,7 +149,22 @@ fn error_out<F: Values>(code: c_int) -> c_int {
     if code >= ADDED {
         return code | F::ADDED_CODES;
     }
-    own(F::ERRORS, code).unwrap_or(code)
+    let own = own(F::ERRORS, code).unwrap_or(code);
+    INSTEAD.set(if code_in::<F>(own) == code { (0, 0) } else { (own, code) });
+    own
+}
+
+thread_local! {
+    /// The class that this thread got last in place of one which the face lacks, and that one; else zeros.
+    static INSTEAD: Cell<(c_int, c_int)> = const { Cell::new((0, 0)) };
+}
+
+/// A class or code of which the program wants the text: that of the error which it stands for, if this was the thread's last one.
+pub fn told_in<F: Values>(code: c_int) -> c_int {
+    match INSTEAD.get() {
+        (own, meant) if own == code && own != 0 => meant,
+        _ => code_in::<F>(code),
+    }
 }
 
 macro_rules! constants {

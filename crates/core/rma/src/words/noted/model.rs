@@ -3,10 +3,10 @@
 
 use super::super::{Common, EXCLUSIVE, Lock, Try, order};
 use super::{Note, Notes};
-use crate::atomics::{AtomicU8, AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Notify};
 use loom::thread;
+use tern_atomics::{AtomicU8, AtomicU32, Ordering};
 
 /// The member that is lost, if one is.
 const LOST: usize = 2;

@@ -1,6 +1,6 @@
 //! Whether the engine's thread watches the sockets, and who has to tell it that there is more to do.
 
-use crate::software::sync::{AtomicBool, AtomicU64, Ordering, fence};
+use tern_atomics::{AtomicBool, AtomicU64, Ordering, fence};
 
 pub struct Watch {
     /// It waits for events, or is about to.

@@ -1,6 +1,6 @@
 //! The words of two rings: how far each side has written and read, and who is to be woken for it.
 
-use crate::software::sync::{AtomicU32, AtomicU64, Ordering, fence};
+use tern_atomics::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// A word with lines of its own.
 #[repr(align(128))]

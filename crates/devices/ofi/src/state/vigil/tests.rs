@@ -121,8 +121,40 @@ fn who_has_waited_for_what_has_left_does_not_do_so_again() {
     let first = all.remove(0);
     first.settle(true, &|| ());
     // As if something never left: for that it waits an hour.
-    first.shared.call().under_way += 1;
+    first.shared.call().peers[1].posted += 1;
     drop(first);
+}
+
+/// Where the job goes on, all have come to their end: who has heard so of the others waits for none of them. Here that would take an hour.
+#[test]
+fn the_last_settle_says_farewell_and_waits_for_nobody_who_has_gone() {
+    let Some(mut all) = three() else { return };
+    // One that has ended before anything came to it, though the endpoint has accepted a packet; and one that has taken nothing since.
+    drop(all.remove(2));
+    assert!(all[0].copy_and_send(2, &[7; 4], Payload::Bytes(&[])).is_some());
+    all[0].shared.call().peers[2].is_reached = true;
+    all[1].settle(false, &|| ());
+    let (mut heard, end) = (Heard::default(), Instant::now() + Duration::from_secs(60));
+    while !all[0].shared.call().peers[1].farewell {
+        assert!(Instant::now() < end, "no farewell");
+        all[0].poll(&mut heard);
+    }
+    all[0].shared.call().peers[1].posted += 1;
+    all[0].settle(false, &|| ());
+    assert!(all[0].shared.call().take_losses().is_empty());
+    all[0].shared.call().peers[1].posted -= 1;
+}
+
+/// What the endpoint has of a packet to a lost process never completes.
+#[test]
+fn nothing_is_under_way_to_who_is_lost() {
+    let Some(all) = three() else { return };
+    let mut state = all[0].shared.call();
+    state.peers[1].posted += 1;
+    assert!(!state.has_left(true));
+    state.lose(1, "killed");
+    assert!(state.has_left(true));
+    state.peers[1].posted -= 1;
 }
 
 #[test]

@@ -6,9 +6,9 @@
 
 use super::Watch;
 use crate::software::rings::{Ends, Words};
-use crate::software::sync::{AtomicBool, AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::thread;
+use tern_atomics::{AtomicBool, AtomicU32, Ordering};
 
 struct World {
     words: [Words; 2],
