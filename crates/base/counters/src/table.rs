@@ -318,7 +318,7 @@ counters! {
         POLICY_STORES = "policy_stores": Counter, "copies", Tuner;
         /// First packets after an answer whose cache lines were passed on to the cache that their receiver shares.
         POLICY_DEMOTE = "policy_demote": Counter, "packets", Tuner;
-        /// Collectives that went in lines or messages although all could have read each other's memory where it lies.
+        /// Collectives that went in lines or messages although all could have read each other's memory where it lies, or that did not ask.
         POLICY_READ_IN_PLACE = "policy_read_in_place": Counter, "calls", Tuner;
         /// Times that a process looked whether another core has fewer processes.
         POLICY_SPREAD = "policy_spread": Counter, "times", Tuner;
@@ -330,8 +330,6 @@ counters! {
         POLICY_ASK_OWNER = "policy_ask_owner": Counter, "accesses", Tuner;
         /// Rows that were combined under the guard, although instructions could have done that.
         POLICY_GUARD_MODE = "policy_guard_mode": Counter, "accesses", Tuner;
-        /// Collectives that did not ask where memory lies, since some of it was not shared before.
-        POLICY_ASK_PLACES = "policy_ask_places": Counter, "calls", Tuner;
         /// Times that a buffer was used often enough to be promoted.
         POLICY_PROMOTE = "policy_promote": Counter, "buffers", Tuner;
         /// Times that memory was used often enough to be declared to the kernel module.

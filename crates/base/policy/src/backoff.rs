@@ -1,7 +1,7 @@
 //! The back-off: what was tried in vain is tried again after a pause, which doubles each time.
 
-use std::cell::Cell;
-use std::ops::RangeInclusive;
+use core::cell::Cell;
+use core::ops::RangeInclusive;
 
 /// How many chances go by before something is tried again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

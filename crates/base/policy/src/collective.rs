@@ -29,18 +29,20 @@ mod plan;
 mod read_in_place;
 mod selection;
 mod shape;
+mod structure;
 mod tree;
 
 pub use algorithm::{Messages, choose, fits};
 pub use choice::{Short, algorithm, collective, may_read_in_place};
 pub use explain::explain;
-pub use limits::{agreement_width, chunk, has_shares, longest_part};
+pub use limits::{CHAIN_SEGMENT, agreement_width, chunk, has_shares, longest_part};
 pub use names::{Algorithm, Collective};
 pub use offer::{NoRegion, Offer, tells_of_private};
 pub use plan::{CollPlan, CollReason, CollStep, CollWay};
 pub use read_in_place::{InPlace, Measured, ReadInPlace};
 pub use selection::{Forced, Selection, SelectionError, able};
 pub use shape::{Beside, Members, Operands, Shape, Without};
+pub use structure::{has_levels, has_tree, may_grow};
 pub use tree::{ANYWHERE, Edges, Parts, TREE_FROM, Top, Tree, TreeForm, grows};
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 //!
 //! Only transfers of a trial ask: a trial that rests does not, and short messages never do.
 
-use std::cell::RefCell;
-use std::sync::atomic::{AtomicU64, Ordering};
+use alloc::rc::Rc;
+use core::cell::RefCell;
 
 /// Refusals in a row after which a trial that makes no progress loses its cell.
 const PATIENCE: u32 = 64;
@@ -61,6 +61,8 @@ struct Claim {
 #[derive(Debug)]
 pub struct Coordinator {
     claims: [Option<Claim>; u64::BITS as usize],
+    /// How many tables of trials ask it.
+    tables: u64,
 }
 
 impl Default for Coordinator {
@@ -72,7 +74,7 @@ impl Default for Coordinator {
 impl Coordinator {
     /// One of which no trial has asked anything yet.
     pub const fn new() -> Coordinator {
-        Coordinator { claims: [None; u64::BITS as usize] }
+        Coordinator { claims: [None; u64::BITS as usize], tables: 0 }
     }
 
     /// Whether `trial` may make its next transfer in `cell`. If not, it has to begin anew.
@@ -114,22 +116,23 @@ impl Coordinator {
     }
 }
 
-thread_local! {
-    // Trials are told of transfers by the thread that makes them, and times of threads that wait for each other's lock say nothing anyway.
-    // It has nothing to drop: a library may be called while a thread ends.
-    static COORDINATOR: RefCell<Coordinator> = const { RefCell::new(Coordinator::new()) };
-}
+/// The coordinator that all tables of trials of a process share. Another one by default.
+#[derive(Clone, Debug, Default)]
+pub struct SharedCoordinator(Rc<RefCell<Coordinator>>);
 
-static TABLES: AtomicU64 = AtomicU64::new(0);
+impl SharedCoordinator {
+    /// Asks the coordinator.
+    pub(crate) fn with<T>(&self, ask: impl FnOnce(&mut Coordinator) -> T) -> T {
+        ask(&mut self.0.borrow_mut())
+    }
 
-/// Asks the coordinator of this thread.
-pub(crate) fn with<T>(ask: impl FnOnce(&mut Coordinator) -> T) -> T {
-    COORDINATOR.with_borrow_mut(ask)
-}
-
-/// The number of a new table of trials.
-pub(crate) fn new_table() -> u64 {
-    TABLES.fetch_add(1, Ordering::Relaxed)
+    /// The number of a new table of trials.
+    pub(crate) fn new_table(&self) -> u64 {
+        self.with(|coordinator| {
+            coordinator.tables += 1;
+            coordinator.tables
+        })
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! the first makes two of the three copies, and both wait for it: off cache on a Xeon 1.7 times as long as by either way. Neither finds
 //! that out by trying alone. So one of the two tries, and the other does what it sees of it.
 
-use crate::coordinator::Cell;
+use crate::coordinator::{Cell, SharedCoordinator};
 use crate::rounds::{Rounds, Ticket};
 use crate::rules;
 use crate::trial::Trial;
@@ -112,6 +112,11 @@ impl Turn {
 pub struct Copies(Rounds);
 
 impl Copies {
+    /// Nothing was tried so far.
+    pub fn new(coordinator: &SharedCoordinator) -> Copies {
+        Copies(Rounds::new(coordinator))
+    }
+
     /// Whether one copy is the way for a message that begins at `now`, in nanoseconds; else packets are.
     pub fn turn(&mut self, message: &Message, now: impl FnOnce() -> u64) -> Turn {
         let presumed = message.presumed();

@@ -1,7 +1,7 @@
 //! Whether a process goes to another core, where there are more processes than cores: the rule `spread`.
 
 use crate::rules;
-use std::cell::Cell;
+use core::cell::Cell;
 
 /// Changes of process from one look at the cores to the next.
 const OFTEN: u32 = 32;

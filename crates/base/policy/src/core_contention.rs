@@ -10,7 +10,7 @@
 //! yield takes as long as all of them: so what is long counts by how many there are.
 
 use crate::rules;
-use std::cell::Cell;
+use core::cell::Cell;
 
 const LONG: u64 = CoreContention::LONG;
 /// Yields at most that sleeps take the place of after a long one.

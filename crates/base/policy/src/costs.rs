@@ -10,6 +10,7 @@ mod promotion;
 mod shared_cache;
 mod warmth;
 
+use alloc::string::String;
 pub use curve::Curve;
 pub use placement::{ByPlacement, PLACEMENTS, Placement};
 pub use promotion::Promotion;

@@ -9,7 +9,7 @@ use crate::costs::{Costs, Mover, Placement, Warmth};
 use crate::offload;
 use crate::promote::usage::Usage;
 use crate::rules;
-use std::rc::Rc;
+use alloc::rc::Rc;
 use tern_settings::Mechanism;
 
 /// Shorter memory is never declared: a packet takes it.
@@ -21,7 +21,7 @@ const WINDOW_USES: u32 = 16;
 
 /// What memory is to be declared for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum DeclaredFor {
     /// One message, collective or step of a schedule: what the next ones use is known from the last ones.
     Transfer,
     /// A window: its members are told once of the memory, for as long as it lives.
@@ -40,7 +40,7 @@ pub struct Use {
     /// The kernel copies for that process by the number of this one (CMA) too.
     pub by_number: bool,
     /// For what.
-    pub purpose: Purpose,
+    pub purpose: DeclaredFor,
 }
 
 /// The uses of a process's memory that the module could copy.
@@ -68,8 +68,8 @@ impl Declaration {
         }
         let Some(needed) = self.break_even(of).filter(|_| rules::DECLARE.is_on()) else { return false };
         let due = match of.purpose {
-            Purpose::Window => needed <= WINDOW_USES,
-            Purpose::Transfer => self.usage.used(of.start, of.len, of.len, needed),
+            DeclaredFor::Window => needed <= WINDOW_USES,
+            DeclaredFor::Transfer => self.usage.used(of.start, of.len, of.len, needed),
         };
         if due {
             rules::DECLARE.count_one();
@@ -109,7 +109,7 @@ mod tests {
 
     const LEN: usize = 64 << 10;
     const USE: Use =
-        Use { start: 1 << 20, len: LEN, placement: Placement::L3, by_number: true, purpose: Purpose::Transfer };
+        Use { start: 1 << 20, len: LEN, placement: Placement::L3, by_number: true, purpose: DeclaredFor::Transfer };
 
     /// To declare takes 8 us and to give up 2; a copy by the pipe, by CMA and by the module takes so many nanoseconds.
     fn declaration(asked: Mechanism, pipe: f64, cma: f64, module: f64) -> Declaration {
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_window_is_declared_where_a_few_accesses_pay() {
-        let window = Use { purpose: Purpose::Window, ..USE };
+        let window = Use { purpose: DeclaredFor::Window, ..USE };
         assert!(declaration(Mechanism::Auto, 9_000.0, 6_000.0, 4_900.0).is_due(&window));
         assert!(!declaration(Mechanism::Auto, 9_000.0, 6_000.0, 5_500.0).is_due(&window));
     }

@@ -6,7 +6,7 @@
 
 use crate::rules;
 use crate::trial::Trial;
-use std::cell::{Cell, RefCell};
+use core::cell::{Cell, RefCell};
 
 /// Kinds of packets by their length, each with a trial of its own: what a program does between them may depend on how long they are.
 const KINDS: usize = 3;
@@ -66,7 +66,7 @@ impl Trials {
     /// The way of a packet of `len` bytes. Way 0 passes lines on.
     fn way(&mut self, len: usize, now: impl FnOnce() -> u64) -> usize {
         let kind = self.longest.iter().take_while(|&&longest| len > longest).count();
-        let same = std::mem::replace(&mut self.kind, kind) == kind;
+        let same = core::mem::replace(&mut self.kind, kind) == kind;
         self.trials[kind].way(now, same)
     }
 }

@@ -15,6 +15,9 @@
 //! time that this was in vain, it waits twice as long with the next.
 
 use crate::rules;
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
 
 /// What a size costs, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +64,7 @@ impl Counts {
     /// With what each size costs, at `share` percent of the break-even count. 0: at the first use, whether it pays or
     /// not.
     pub fn new(costs: impl FnMut(usize) -> Costs, share: u32) -> Counts {
-        let costs = std::array::from_fn(size_of).map(costs);
+        let costs = core::array::from_fn(size_of).map(costs);
         if share == 0 {
             return Counts { costs, needed: [Some(1); CLASSES], share };
         }
@@ -84,8 +87,8 @@ impl Counts {
 }
 
 /// A table for people.
-impl std::fmt::Display for Counts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for Counts {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         writeln!(f, "frequently used buffers, registered at {} % of the break-even count R / (C - V):", self.share)?;
         write!(
             f,

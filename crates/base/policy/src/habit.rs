@@ -82,8 +82,8 @@ impl Habits {
 
     /// A round begins: true if it is watched.
     fn begin(&mut self) -> bool {
-        let sends_first = std::mem::take(&mut self.early);
-        self.last = std::mem::replace(&mut self.round, Posted { posted: 0, sends: sends_first, sends_first });
+        let sends_first = core::mem::take(&mut self.early);
+        self.last = core::mem::replace(&mut self.round, Posted { posted: 0, sends: sends_first, sends_first });
         self.open = true;
         let known = self.at_once.holds() || self.computed.holds();
         self.unwatched = if known { (self.unwatched + 1) % WATCHED } else { 0 };
@@ -105,7 +105,7 @@ impl Habits {
     /// asked of the kernel.
     #[inline]
     pub fn is_started(&mut self, now: impl FnOnce() -> u64) {
-        if std::mem::take(&mut self.starting) {
+        if core::mem::take(&mut self.starting) {
             self.posted = Some(now());
         }
     }
@@ -151,14 +151,14 @@ impl Habits {
     /// The program begins to wait for requests.
     #[inline]
     pub fn wait(&mut self, now: impl FnOnce() -> u64) {
-        if !self.open && std::mem::take(&mut self.early) {
+        if !self.open && core::mem::take(&mut self.early) {
             // What was started was not followed by receives.
             self.round.sends_first = false;
         }
         if self.posted.is_some() {
             self.see(now());
             self.at_once.note(true);
-            self.computed.note(std::mem::take(&mut self.computes));
+            self.computed.note(core::mem::take(&mut self.computes));
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the engine has learned of its program and its peers: one value, which is told of events with their time.
 
+use crate::coordinator::SharedCoordinator;
 use crate::copies::{Copies, GAUGED_AFTER, Message, Turn};
 use crate::habit::Habits;
 use crate::lending::LendingTrials;
@@ -8,6 +9,8 @@ use crate::round::Round;
 use crate::rules;
 use crate::stores::Gauge;
 use crate::ways::{Way, Ways};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// The kinds of collectives, in trials of lending, are numbers from here on.
 const TOGETHER: usize = 64;
@@ -32,17 +35,17 @@ pub struct Learned {
 }
 
 impl Learned {
-    /// Nothing, of `peers` processes.
-    pub fn new(peers: usize) -> Learned {
+    /// Nothing, of `peers` processes. What is tried asks this coordinator.
+    pub fn new(peers: usize, coordinator: &SharedCoordinator) -> Learned {
         Learned {
             habits: Habits::default(),
             order: Order::default(),
-            copies: Copies::default(),
+            copies: Copies::new(coordinator),
             ways: vec![Ways::default(); peers],
             round: Round::default(),
-            stores: Gauge::default(),
+            stores: Gauge::new(coordinator),
             streams: false,
-            lending: LendingTrials::default(),
+            lending: LendingTrials::new(coordinator),
         }
     }
 
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_ways_of_a_peer_are_remembered_by_length() {
-        let mut learned = Learned::new(1);
+        let mut learned = Learned::new(1, &SharedCoordinator::default());
         learned.grow(2);
         learned.note_way(1, 0, Way::ChosenPackets);
         learned.note_way(1, 5000, Way::ChosenPackets);
@@ -166,7 +169,7 @@ mod tests {
     #[test]
     fn a_turn_that_is_given_back_is_made_up_for() {
         let given = 3;
-        let mut learned = Learned::new(1);
+        let mut learned = Learned::new(1, &SharedCoordinator::default());
         let mut in_packets = 0;
         for number in 0..TURN * TURNS + given {
             let turn = learned.turn(&MESSAGE, || u64::from(number));
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_round_ends_when_the_program_has_waited() {
-        let mut learned = Learned::new(1);
+        let mut learned = Learned::new(1, &SharedCoordinator::default());
         assert!(!learned.starts(true), "none has begun");
         learned.transfer();
         assert!(!learned.starts(false));

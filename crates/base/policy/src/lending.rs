@@ -16,7 +16,7 @@
 //! would be chance.
 
 use crate::account::Account;
-use crate::coordinator::{self, Cell};
+use crate::coordinator::{Cell, SharedCoordinator};
 use crate::rounds::Kinds;
 
 /// Calls in a row whose time is taken. The least common multiple of usual patterns: roots in turn, neighbours.
@@ -105,7 +105,7 @@ impl Trial {
 
     /// A window ends, and after the first call of a turn the first begins.
     fn note(&mut self, place: u64, lent: bool, now: u64) {
-        let took = now.saturating_sub(std::mem::replace(&mut self.window, now));
+        let took = now.saturating_sub(core::mem::replace(&mut self.window, now));
         if place == 1 {
             return;
         }
@@ -137,17 +137,22 @@ impl Trial {
 pub struct LendingTrials(Kinds<Trial>);
 
 impl LendingTrials {
+    /// Nothing was tried so far.
+    pub fn new(coordinator: &SharedCoordinator) -> LendingTrials {
+        LendingTrials(Kinds::new(coordinator))
+    }
+
     /// Whether a call of `kind` with messages of `len` bytes that begins at `now`, in nanoseconds, lends.
     pub fn begin(&mut self, kind: usize, len: usize, now: u64) -> bool {
-        let id = self.0.id(kind);
+        let (id, coordinator) = (self.0.id(kind), self.0.coordinator().clone());
         let (trial, _) = self.0.begin(kind);
         let lends = trial.begin(now);
         if trial.is_running() {
             trial.holds = true;
             // Turns are counted by calls, at all processes.
-            coordinator::with(|coordinator| coordinator.seize(Cell::of(len), id));
-        } else if std::mem::take(&mut trial.holds) {
-            coordinator::with(|coordinator| coordinator.end(Cell::of(len), id));
+            coordinator.with(|coordinator| coordinator.seize(Cell::of(len), id));
+        } else if core::mem::take(&mut trial.holds) {
+            coordinator.with(|coordinator| coordinator.end(Cell::of(len), id));
         }
         lends
     }

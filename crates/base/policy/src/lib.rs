@@ -38,6 +38,9 @@
 //! Rules act in every layer from the memory layouts to the collectives, so this crate stands below all of these.
 
 #![warn(missing_docs)]
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
 
 mod account;
 mod backoff;
@@ -47,6 +50,7 @@ mod copies;
 mod core_balance;
 mod core_contention;
 pub mod costs;
+pub mod cuts;
 pub mod declaration;
 mod demotion;
 mod facts;
@@ -85,7 +89,7 @@ mod ways;
 
 pub use account::{Account, break_even};
 pub use backoff::{Backoff, SharedBackoff};
-pub use coordinator::{Cell, Coordinator, TrialId};
+pub use coordinator::{Cell, Coordinator, SharedCoordinator, TrialId};
 pub use copies::{Along, Copied, Copies, GAUGED_AFTER, Message, Turn};
 pub use core_balance::{CoreBalance, less_busy};
 pub use core_contention::CoreContention;
@@ -97,8 +101,8 @@ pub use lending::LendingTrials;
 pub use maker::{Maker, Why};
 pub use order::Order;
 pub use pair::Likely;
-pub use peer_looks::PeerLooks;
-pub use plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
+pub use peer_looks::{LOOKS_AT_LEFT, PeerLooks};
+pub use plan::{Packets, Reason, SendPlan, Unmatched};
 pub use ready_predictor::ReadyPredictor;
 pub use receive::{
     RecvFacts, RecvKnown, RecvOutcome, RecvPlan, RecvStep, Unpublished, is_better_taken_back, receive, receive_left,
@@ -109,11 +113,12 @@ pub use responsiveness::Responsiveness;
 pub use ring_demand::{Ring, RingDemand, RingStep};
 pub use round::Round;
 pub use rounds::{Rounds, Ticket};
-pub use segments::{MOST as MOST_SEGMENTS, is_coarse};
-pub use send::{LOOK_EVERY, LOOK_EVERY_SHORT, ShortPath, aside, send};
+pub use segments::{MOST as MOST_SEGMENTS, SegmentsBy, is_coarse, segments_by};
+pub use send::{LOOK_EVERY, LOOK_EVERY_SHORT, ShortPath, asks_nothing, send};
 pub use step::{Address, Decision, Known, Outcome, PublishedReceive, Step};
 pub use stores::Gauge;
 pub use streak::Streak;
+pub use transfer::CopyMode;
 pub use trial::Trial;
 pub use used::Used;
 pub use vain_looks::VainLooks;

@@ -1,7 +1,7 @@
 //! Who has made a choice, for the user: TERN_EXPLAIN=used.
 
 use crate::rules::Rule;
-use std::fmt;
+use core::fmt;
 
 /// Who has made a choice.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use crate::maker::{Maker, Why};
 use crate::rules;
+use tern_settings::Mechanism;
 
 /// How a process reaches memory of a member of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,6 +108,26 @@ pub fn suits_owner(bytes: usize, room: usize, comes_back: bool) -> bool {
     bytes <= room || !comes_back
 }
 
+/// The longest put into private memory that is gathered with others, in bytes: a system call takes as long as copying a few KiB.
+pub const LONGEST_GATHERED: usize = 1024;
+/// Gathered puts that go to the kernel at once: it takes lists of at most 1024.
+pub const MOST_GATHERED: usize = 256;
+
+/// Whether members of a window may map each other's memory. `apart`: not all of them are on one node. `shared`: the program asks for memory that all share.
+pub fn may_map(asked: Mechanism, apart: bool, shared: bool) -> bool {
+    !apart && (shared || matches!(asked, Mechanism::Auto | Mechanism::Mapped))
+}
+
+/// Whether the kernel may copy between members of a window.
+pub fn may_ask_kernel(asked: Mechanism, apart: bool) -> bool {
+    !apart && matches!(asked, Mechanism::Auto | Mechanism::Cma | Mechanism::Module)
+}
+
+/// Whether owners of private memory may be asked to make accesses, where the kernel may copy.
+pub fn may_ask_owners(asked: Mechanism, kernel: bool) -> bool {
+    asked == Mechanism::Auto && kernel
+}
+
 /// Fewer runs than these are not worth a copy.
 const FEWEST: usize = 64;
 /// So many runs at least must go together, on average.
@@ -153,6 +174,18 @@ mod tests {
         ] {
             assert_eq!(way_to(facts(false, false, mappable), || mapped, never), wanted, "{mappable:?}, {mapped}");
         }
+    }
+
+    #[test]
+    fn what_a_window_may_use_is_what_the_user_asks_for() {
+        let all = [Mechanism::Auto, Mechanism::Mapped, Mechanism::Cma, Mechanism::Module, Mechanism::Pipe];
+        let of = |may: fn(Mechanism) -> bool| all.map(may);
+        assert_eq!(of(|asked| may_map(asked, false, false)), [true, true, false, false, false]);
+        assert_eq!(of(|asked| may_map(asked, false, true)), [true; 5], "the program asks for shared memory");
+        assert_eq!(of(|asked| may_map(asked, true, true)), [false; 5]);
+        assert_eq!(of(|asked| may_ask_kernel(asked, false)), [true, false, true, true, false]);
+        assert_eq!(of(|asked| may_ask_kernel(asked, true)), [false; 5]);
+        assert_eq!(of(|asked| may_ask_owners(asked, true)), [true, false, false, false, false]);
     }
 
     #[test]

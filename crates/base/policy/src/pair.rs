@@ -6,6 +6,8 @@
 
 use tern_settings::Mechanism;
 
+/// Shortest message that looks for a published receive inside a node: for shorter ones publishing does not pay.
+pub const DIRECT_FROM: usize = 8 << 10;
 /// Shortest message that a receiver which waits fetches alone out of memory that it sees: shorter ones are as soon there in packets.
 pub const FETCHED_FROM: usize = 8 << 10;
 /// The longest such message: of longer ones two processes copy so much more than one that they have time to ask the kernel where

@@ -2,7 +2,7 @@
 //! other once.
 
 use crate::rules;
-use std::cell::Cell;
+use core::cell::Cell;
 
 /// For so many bytes of a message a sender looks once more for a receive that is about to be published, and so often at most.
 const LOOK: u64 = 256;
@@ -14,6 +14,9 @@ const SOON: u32 = 50;
 /// Looks in vain until a peer is not expected to be ready any more, and messages until it is looked at so long again.
 const PATIENCE: i8 = 16;
 const REST: i8 = -64;
+
+/// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
+pub const LOOKS_AT_LEFT: u32 = 200;
 
 /// What a sender has seen of one peer.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use crate::facts::Readiness;
 use crate::maker::{Maker, Why};
 use crate::rules;
+use crate::transfer::{ChosenBy, Deliver};
 
 /// How a message goes that the [short path](crate::ShortPath) does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,8 +12,9 @@ pub enum SendPlan {
     Eager(Packets),
     /// The same, and the network takes the packets from where the message lies. The buffer is free when the network is done.
     EagerZeroCopy(Packets),
-    /// Into a receive that is published. Where that is gone, or never was, [`aside`](crate::aside) has the next plan.
-    Deliver(CopyMode),
+    /// Into a receive that is published, in that way. Where the receive is gone, [`send`](fn@crate::send) has another plan for what is
+    /// [known](crate::Known::aside) then.
+    Deliver(Deliver),
     /// A request to send: the receiver gets the bytes from where they lie, invites the sender to put them, or wants packets.
     RndvGet(Unmatched),
     /// A request to send: the receiver has the kernel copy the bytes, alone (CMA).
@@ -29,7 +31,7 @@ impl SendPlan {
         match self {
             SendPlan::Eager(_) => "packets at once",
             SendPlan::EagerZeroCopy(_) => "packets from where it lies",
-            SendPlan::Deliver(_) => "into the published receive",
+            SendPlan::Deliver(way) => way.text(),
             SendPlan::RndvGet(_) => "a request; the receiver gets it from where it lies",
             SendPlan::RndvKernel(_) => "a request; the kernel copies it for the receiver",
             SendPlan::RndvSegments => "a request; the receiver copies it out of a region of segments",
@@ -73,24 +75,13 @@ impl Unmatched {
     }
 }
 
-/// How a message gets into a published receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyMode {
-    /// By one copy: that has proved quicker, or the program computes meanwhile.
-    Single,
-    /// In packets: these have proved quicker.
-    Packets,
-    /// As its device finds best, by the costs.
-    ByDevice,
-}
-
 /// Why a message goes as it does. The rules are those of [`crate::rules`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// It is too short for anything else.
     Short,
-    /// A receive is published for it, and the costs tell the device how to copy.
-    Published,
+    /// A receive is published for it, and the way was chosen so.
+    Published(ChosenBy),
     /// The program computes meanwhile.
     Computes,
     /// Both ways were tried on the program's own messages: the rule `copies`.
@@ -126,7 +117,7 @@ impl Reason {
     pub fn why(self, mechanism: &'static str) -> Why {
         let (reason, maker) = match self {
             Reason::Short => ("it is too short for another way", Maker::Default),
-            Reason::Published => ("its receive was published", Maker::Costs(mechanism)),
+            Reason::Published(by) => return by.why("its receive was published", mechanism),
             Reason::Computes => ("the program computes meanwhile", Maker::Default),
             Reason::Tried => ("it has proved quicker in this program", Maker::Rule(&rules::COPIES)),
             Reason::Mirrored => ("its receiver sends so to this process", Maker::Rule(&rules::COPIES)),
@@ -145,5 +136,21 @@ impl Reason {
             Reason::Lent => ("the network takes it from where it lies, and its call waits", Maker::Rule(&rules::LEND)),
         };
         Why::new(reason, maker)
+    }
+}
+
+impl ChosenBy {
+    /// For the user, of a message whose receive is known, as `known` tells. `mechanism`: by which the device has moved it.
+    pub fn why(self, known: &'static str, mechanism: &'static str) -> Why {
+        match self {
+            ChosenBy::Costs => Why::new(known, Maker::Costs(mechanism)),
+            ChosenBy::Trial => Why::new("it has proved quicker in this program", Maker::Rule(&rules::COPIES)),
+            ChosenBy::Offload => {
+                Why::new("the program computes meanwhile, at no cost of the copy", Maker::Costs(mechanism))
+            }
+            ChosenBy::Mechanism => Why::new(known, Maker::Setting("TERN_MECHANISM")),
+            ChosenBy::Length => Why::new(known, Maker::Setting("TERN_SINGLE_COPY_FROM")),
+            ChosenBy::Plan | ChosenBy::Only => Why::new(known, Maker::Default),
+        }
     }
 }

@@ -8,6 +8,9 @@ pub(crate) mod usage;
 
 use crate::costs::Warmth;
 use crate::rules;
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
 use usage::{Row, Usage, is_short};
 
 /// Bytes that are promoted to be pinned, all in all. A program that pins some memory for long gains by it. One that pins

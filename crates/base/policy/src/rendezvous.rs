@@ -7,6 +7,7 @@ use crate::facts::Source;
 use crate::maker::{Maker, Why};
 use crate::pair::{Likely, Pair};
 use crate::rules;
+use crate::transfer::ChosenBy;
 
 /// Who moves the bytes, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +39,9 @@ impl RndvPlan {
         }
     }
 
-    /// For the user: why it is the way of a message of which this is known, from a peer of that pair. `mechanism`: by which the device has
-    /// moved it.
-    pub fn why(self, facts: &RndvFacts, pair: &Pair, mechanism: &'static str) -> Why {
+    /// For the user: why it is the way of a message of which this is known, from a peer of that pair. `by`: who has chosen how the receiver gets it, or that
+    /// packets are better than that. `mechanism`: by which the device has moved it.
+    pub fn why(self, facts: &RndvFacts, pair: &Pair, by: ChosenBy, mechanism: &'static str) -> Why {
         match self {
             RndvPlan::Empty => Why::new("the receive has room for nothing", Maker::Default),
             RndvPlan::Kernel if pair.suits_kernel(facts.bytes) == Likely::Yes => {
@@ -50,13 +51,13 @@ impl RndvPlan {
             RndvPlan::Get if facts.source == Source::Registered => {
                 Why::new("the network card reaches the memory of the sender", Maker::Default)
             }
-            RndvPlan::Get => Why::new("it reaches the memory of the sender", Maker::Costs(mechanism)),
+            RndvPlan::Get => by.why("it reaches the memory of the sender", mechanism),
             RndvPlan::Put => Why::new("the network does not let the receiver get it", Maker::Default),
             RndvPlan::Segments => Why::new("their blocks are long and few", Maker::Rule(&rules::SEGMENTS)),
             RndvPlan::Packets if facts.source == Source::Opaque => {
                 Why::new("its sender told no place that one copy reaches", Maker::Default)
             }
-            RndvPlan::Packets => Why::new("one copy was not possible, or is no sooner", Maker::Costs("packets")),
+            RndvPlan::Packets => by.why("one copy was not possible, or is no sooner", "packets"),
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::backoff::SharedBackoff;
 use crate::rules;
-use std::ops::RangeInclusive;
+use core::ops::RangeInclusive;
 
 /// Accesses that go by the kernel after an owner has not answered: at first, and at most.
 const PAUSES: RangeInclusive<u32> = 16..=128;

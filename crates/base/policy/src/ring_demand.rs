@@ -1,7 +1,7 @@
 //! Whether a peer that sends many short packets is offered a ring in the memory of their receiver: the rule `rings`.
 
 use crate::rules;
-use std::cell::Cell;
+use core::cell::Cell;
 
 /// The most packets past a ring before it is used again.
 const PATIENCE: u32 = 1 << 12;

@@ -27,8 +27,8 @@ impl Round {
     /// Something long is started. True when a round ends by that; `alone`: it belongs to none that was begun before.
     #[inline]
     pub fn ends(&mut self, alone: bool) -> bool {
-        let waited = std::mem::take(&mut self.waited);
-        (waited || alone) && std::mem::take(&mut self.begun)
+        let waited = core::mem::take(&mut self.waited);
+        (waited || alone) && core::mem::take(&mut self.begun)
     }
 }
 

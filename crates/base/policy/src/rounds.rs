@@ -1,8 +1,8 @@
 //! Trials of many kinds of transfers, and of rounds of transfers that go the same way.
 
-use crate::coordinator::{self, Cell, TrialId};
+use crate::coordinator::{Cell, SharedCoordinator, TrialId};
 use crate::trial::{JointTrial, Trial};
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
 /// A trial for each kind of what is tried, which is a number.
 #[derive(Debug)]
@@ -10,13 +10,28 @@ pub struct Kinds<T> {
     trials: BTreeMap<usize, T>,
     /// The kind that began last.
     last: Option<usize>,
+    coordinator: SharedCoordinator,
     /// Its number, for the coordinator.
     table: u64,
 }
 
 impl<T> Default for Kinds<T> {
+    /// With a coordinator of its own.
     fn default() -> Kinds<T> {
-        Kinds { trials: BTreeMap::new(), last: None, table: coordinator::new_table() }
+        Kinds::new(&SharedCoordinator::default())
+    }
+}
+
+impl<T> Kinds<T> {
+    /// Without any trial so far.
+    pub fn new(coordinator: &SharedCoordinator) -> Kinds<T> {
+        let table = coordinator.new_table();
+        Kinds { trials: BTreeMap::new(), last: None, coordinator: coordinator.clone(), table }
+    }
+
+    /// Which of the trials of the process may run.
+    pub(crate) fn coordinator(&self) -> &SharedCoordinator {
+        &self.coordinator
     }
 }
 
@@ -50,16 +65,17 @@ impl Trials {
     /// The way for a transfer of `kind` in `cell` that begins at `now`, in nanoseconds.
     pub fn way(&mut self, kind: usize, cell: Cell, now: impl FnOnce() -> u64) -> usize {
         let id = self.id(kind);
-        let (trial, same) = self.begin(kind);
+        let same = self.last.replace(kind) == Some(kind);
+        let trial = self.trials.entry(kind).or_default();
         if !trial.is_running() {
             return trial.way(now, same);
         }
-        if !coordinator::with(|coordinator| coordinator.may_run(cell, id)) {
+        if !self.coordinator.with(|coordinator| coordinator.may_run(cell, id)) {
             return trial.give_way();
         }
         let way = trial.way(now, same);
         if !trial.is_running() {
-            coordinator::with(|coordinator| coordinator.end(cell, id));
+            self.coordinator.with(|coordinator| coordinator.end(cell, id));
         }
         way
     }
@@ -83,12 +99,13 @@ impl Kinds<JointTrial> {
     /// As [`Kinds::begin`], of a trial that other processes make at the same time, in `cell`.
     pub fn begin_joint(&mut self, kind: usize, cell: Cell) -> (&mut JointTrial, bool) {
         let id = self.id(kind);
+        let coordinator = self.coordinator.clone();
         let (trial, same) = self.begin(kind);
         if trial.is_running() {
             trial.holds = true;
-            coordinator::with(|coordinator| coordinator.seize(cell, id));
-        } else if std::mem::take(&mut trial.holds) {
-            coordinator::with(|coordinator| coordinator.end(cell, id));
+            coordinator.with(|coordinator| coordinator.seize(cell, id));
+        } else if core::mem::take(&mut trial.holds) {
+            coordinator.with(|coordinator| coordinator.end(cell, id));
         }
         (trial, same)
     }
@@ -104,6 +121,16 @@ pub struct Rounds {
 }
 
 impl Rounds {
+    /// Without any trial so far.
+    pub fn new(coordinator: &SharedCoordinator) -> Rounds {
+        Rounds { trials: Trials::new(coordinator), way: None }
+    }
+
+    /// Which of the trials of the process may run.
+    pub(crate) fn coordinator(&self) -> &SharedCoordinator {
+        self.trials.coordinator()
+    }
+
     /// The way for a transfer of `kind` in `cell` that begins at `now`, in nanoseconds. `first`: how it is to be tried, if none of that kind was.
     pub fn way(&mut self, kind: usize, cell: Cell, now: impl FnOnce() -> u64, first: impl FnOnce() -> Trial) -> usize {
         *self.way.get_or_insert_with(|| {

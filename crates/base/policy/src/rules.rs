@@ -4,7 +4,8 @@
 //! in TERN_EXPLAIN and an entry in `docs/policy.md`. To add one: a name in `PolicyRule` (`crates/base/settings/src/table.rs`), a counter
 //! (`crates/base/counters/src/table.rs`), a line here, an entry on the page. The compiler and the tests of this crate tell what is missing.
 
-use std::fmt::Write;
+use alloc::string::String;
+use core::fmt::Write;
 use tern_counters::{self as counters, Counter};
 use tern_settings::{POLICY, PolicyRule};
 
@@ -101,7 +102,7 @@ rules! {
     DEMOTE = Demote, "demote", POLICY_DEMOTE, "policy: demotion; shm: rings":
         "The cache lines of a packet are passed on to the cache that its receiver shares (CLDEMOTE) where that has proved quicker.";
     READ_IN_PLACE = ReadInPlace, "read-in-place", POLICY_READ_IN_PLACE, "policy: collective::read_in_place; coll: control lines":
-        "Members of a collective read each other's memory where it lies, unless lines or messages have proved quicker: all try both.";
+        "Members of a collective read each other's memory where it lies, unless some was not shared lately, or lines or messages have proved quicker.";
     SPREAD = Spread, "spread", POLICY_SPREAD, "policy: core_balance; shm: core_balance":
         "Where there are more ranks than cores, a process that passes its core on looks now and then whether another core has fewer of them, and goes there.";
     STRANGERS = Strangers, "strangers", POLICY_STRANGERS, "policy: core_contention; mcm: waiting":
@@ -112,8 +113,6 @@ rules! {
         "A short access to private memory of another process asks that process to make it, unless it did not answer the last time.";
     GUARD_MODE = GuardMode, "guard-mode", POLICY_GUARD_MODE, "policy: guard_mode; rma: guard":
         "Rows of elements are combined under a guard, by kernels, once combining them by atomic instructions has cost as much as the change.";
-    ASK_PLACES = AskPlaces, "ask-places", POLICY_ASK_PLACES, "policy: collective::read_in_place; coll: control lines":
-        "A collective asks where its members' memory lies, unless it has turned out lately that some of it is not shared.";
     PROMOTE = Promote, "promote", POLICY_PROMOTE, "policy: promote; region: promotion",
         from "Improving RDMA-based MPI Eager Protocol for Frequently-used Buffers (2009)":
         "Private memory that is used often enough is made shared memory in place (TERN_PROMOTE has further forms).";

@@ -55,6 +55,25 @@ pub(crate) fn asks(facts: &Facts, known: &Known) -> Outcome<bool> {
     Ok(asks)
 }
 
+/// How a region of segments, or other memory in pieces, is copied out of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SegmentsBy {
+    /// Through a view: all of it is shared.
+    View,
+    /// By the kernel, which was seen to copy between the two processes.
+    Kernel,
+}
+
+/// How memory in pieces goes from one process to another, as the user has `asked` for; it is `shared` as a whole or not. `copies`: whether the kernel
+/// copies between the two, which takes time to find out. `None`: not in one copy.
+pub fn segments_by(asked: Mechanism, shared: bool, copies: impl FnOnce() -> bool) -> Option<SegmentsBy> {
+    if shared && matches!(asked, Mechanism::Auto | Mechanism::Mapped) {
+        return Some(SegmentsBy::View);
+    }
+    let kernel = matches!(asked, Mechanism::Auto | Mechanism::Cma | Mechanism::Module) && copies();
+    kernel.then_some(SegmentsBy::Kernel)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

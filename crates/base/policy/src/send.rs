@@ -9,9 +9,10 @@
 use crate::copies::{Along, Copied, Turn};
 use crate::facts::{Caller, Facts, Habit, Purpose, Readiness, Source, ZeroCopy};
 use crate::pair::Likely;
-use crate::plan::{CopyMode, Packets, Reason, SendPlan, Unmatched};
+use crate::plan::{Packets, Reason, SendPlan, Unmatched};
 use crate::segments;
 use crate::step::{Address, Decision, Known, Outcome, PublishedReceive, Step};
+use crate::transfer::{Chosen, ChosenBy, CopyMode, Deliver};
 
 /// The short path: a message below one limit goes in one packet, beside its header, which one comparison tells. [`send`](fn@send) is not asked.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,14 @@ impl ShortPath {
     }
 }
 
+/// Whether a message of `size` bytes goes in packets at once, and nothing is asked about it, unless its receiver keeps too many messages. `ways`: the
+/// shortest lengths that look for a published receive, and that the network may take from where they lie. `eager_limit`: the longest that goes without
+/// asking.
+#[inline]
+pub fn asks_nothing(size: usize, ways: [usize; 2], eager_limit: impl FnOnce() -> usize) -> bool {
+    size < ways[0].min(ways[1]) && size <= eager_limit()
+}
+
 /// What the receiver may copy out of.
 enum Offer {
     /// The request to send need not offer anything.
@@ -57,13 +66,6 @@ fn go(plan: SendPlan, reason: Reason) -> Decision {
     Decision { plan, address: Address::Located, reason }
 }
 
-/// How a message that no published receive takes goes. What was known of its receiver may have changed.
-///
-/// Errors: the step that has to be taken before that is known.
-pub fn aside(facts: &Facts, known: &Known) -> Outcome<Decision> {
-    beside(facts, &Aside { source: known.source, offered: false }, known)
-}
-
 /// How a message goes.
 ///
 /// Errors: the step that has to be taken before that is known.
@@ -72,11 +74,14 @@ pub fn send(facts: &Facts, known: &Known) -> Outcome<Decision> {
     if facts.size < facts.direct_from {
         return beside(facts, &Aside { source: Source::Opaque, offered: false }, known);
     }
+    if known.passes_by {
+        return beside(facts, &Aside { source: known.source, offered: false }, known);
+    }
     if facts.irregular_blocks.is_some() && segments::asks(facts, known)? {
         return Ok(go(SendPlan::RndvSegments, Reason::Segments));
     }
     match deliver(facts, known)? {
-        Ok(mode) => Ok(go(SendPlan::Deliver(mode), why_delivered(facts, mode, known))),
+        Ok((mode, Chosen { way, by })) => Ok(go(SendPlan::Deliver(way), why_delivered(facts, (mode, by), known))),
         Err(place) => {
             let decision = beside(facts, &place, known)?;
             Ok(match place {
@@ -89,11 +94,20 @@ pub fn send(facts: &Facts, known: &Known) -> Outcome<Decision> {
     }
 }
 
-fn why_delivered(facts: &Facts, mode: CopyMode, known: &Known) -> Reason {
-    match mode {
-        CopyMode::ByDevice => Reason::Published,
-        CopyMode::Single if !facts.suits_both() => Reason::Computes,
-        CopyMode::Single | CopyMode::Packets => why_tried(known),
+fn why_delivered(facts: &Facts, chosen: (CopyMode, ChosenBy), known: &Known) -> Reason {
+    match chosen {
+        (CopyMode::Single, ChosenBy::Plan) if !facts.suits_both() => Reason::Computes,
+        (_, ChosenBy::Plan) => why_tried(known),
+        // What was known of the copy did not hold where the receive lies.
+        (_, by) => Reason::Published(by),
+    }
+}
+
+/// How a message gets into the published receive that was found for it.
+fn choose(mode: CopyMode, known: &Known) -> Outcome<(CopyMode, Chosen<Deliver>)> {
+    match known.delivery.ok_or(Step::Choose(mode))? {
+        Some(chosen) => Ok((mode, chosen)),
+        None => Err(Step::PassBy),
     }
 }
 
@@ -108,11 +122,13 @@ struct Aside {
 
 /// How a message is delivered into a published receive. `Err`: none is published, and there the message lies.
 #[inline]
-fn deliver(facts: &Facts, known: &Known) -> Outcome<Result<CopyMode, Aside>> {
+fn deliver(facts: &Facts, known: &Known) -> Outcome<Result<(CopyMode, Chosen<Deliver>), Aside>> {
     if facts.size > facts.waiting_limit {
         // Its memory is of use in any case.
         locate(known, Purpose::Message)?;
-        return Ok(Ok(copy_mode(facts, known)?));
+        let mode = copy_mode(facts, known)?;
+        known.published.ok_or(Step::LookPublished)?.ok_or(Step::PassBy)?;
+        return Ok(Ok(choose(mode, known)?));
     }
     let awaited = facts.caller.waits();
     let left = facts.habit == Habit::Left;
@@ -148,7 +164,7 @@ fn deliver(facts: &Facts, known: &Known) -> Outcome<Result<CopyMode, Aside>> {
     if !is_known {
         locate(known, Purpose::Message)?;
     }
-    Ok(Ok(copy_mode(facts, known)?))
+    Ok(Ok(choose(copy_mode(facts, known)?, known)?))
 }
 
 fn locate(known: &Known, purpose: Purpose) -> Outcome<()> {
@@ -165,13 +181,13 @@ fn is_awaited(facts: &Facts, known: &Known) -> Outcome<bool> {
 
 /// Packets of a long message out of memory that its receiver sees would be this process's to copy.
 fn copy_mode(facts: &Facts, known: &Known) -> Outcome<CopyMode> {
-    let Source::Shared { dense, .. } = known.source else { return Ok(CopyMode::ByDevice) };
+    let Source::Shared { dense, .. } = known.source else { return Ok(CopyMode::ByCosts) };
     let copied = if dense { Copied::Dense } else { Copied::InBlocks };
     Ok(match one_copy(facts, copied, known)? {
         Some(true) => CopyMode::Single,
         Some(false) => CopyMode::Packets,
         None if facts.habit == Habit::Left => CopyMode::Single,
-        None => CopyMode::ByDevice,
+        None => CopyMode::ByCosts,
     })
 }
 

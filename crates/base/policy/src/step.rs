@@ -7,6 +7,7 @@
 use crate::copies::{Along, Copied, Turn};
 use crate::facts::{Purpose, Readiness, Source, ZeroCopy};
 use crate::plan::{Reason, SendPlan};
+use crate::transfer::{Chosen, CopyMode, Deliver};
 
 /// What is to be done next. Its outcome goes to [`Known`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,11 @@ pub enum Step {
     LocateSegments,
     /// Looks for a published receive that takes the message.
     LookPublished,
+    /// Has the device state the facts of a copy into the published receive, and the costs and trials of such copies choose a way. With what is known of
+    /// the copy before.
+    Choose(CopyMode),
+    /// Forgets the published receive, and what was known of its process, which may have changed: the message goes otherwise.
+    PassBy,
     /// Looks whether the receiver waits for the message and would fetch it. What that shows is noted; `predicts`: a receiver that was seen to wait
     /// often enough is not looked at.
     LookReady {
@@ -85,6 +91,10 @@ pub struct Known {
     pub segments: Option<Option<Copied>>,
     /// The published receive, if there is one.
     pub published: Option<Option<PublishedReceive>>,
+    /// How the message gets into it, if not on the stream.
+    pub delivery: Option<Option<Chosen<Deliver>>>,
+    /// It does not: no published receive takes it, or that has turned out to be gone.
+    pub passes_by: bool,
     /// Whether the receiver is ready, by a look that was noted.
     pub readiness: Option<Readiness>,
     /// Whether it is ready, by a look that was not.
@@ -108,6 +118,8 @@ impl Known {
             speculative: None,
             segments: None,
             published: None,
+            delivery: None,
+            passes_by: false,
             readiness: None,
             ready: None,
             waiting: None,
@@ -117,10 +129,10 @@ impl Known {
         }
     }
 
-    /// Of a message whose published receive has turned out to be gone: it lies there, and keeps its turn. What was known of its receiver may have
-    /// changed.
+    /// Of a message that goes into no published receive, or whose receive has turned out to be gone: it lies there, and keeps its turn. What was known of
+    /// its receiver may have changed.
     pub fn aside(source: Source, turn: Option<Turn>) -> Known {
-        Known { turn, ..Known::new(source) }
+        Known { turn, passes_by: true, ..Known::new(source) }
     }
 
     /// Whether one copy of such memory is the way, by its trial.

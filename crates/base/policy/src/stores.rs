@@ -3,7 +3,7 @@
 //! Streaming stores pass the caches. They write memory best that is in no cache and is not read soon, which only the program knows, so both kinds
 //! of stores are tried on its own transfers.
 
-use crate::coordinator::{self, Cell};
+use crate::coordinator::{Cell, SharedCoordinator};
 use crate::rounds::Rounds;
 use crate::rules;
 use crate::trial::Trial;
@@ -22,6 +22,11 @@ pub const LONG_ACCESS: usize = 256 << 10;
 pub struct Gauge(Rounds);
 
 impl Gauge {
+    /// Nothing was tried so far.
+    pub fn new(coordinator: &SharedCoordinator) -> Gauge {
+        Gauge(Rounds::new(coordinator))
+    }
+
     /// Whether the target of a transfer of `len` bytes, which begins at `now`, seems to be in no cache and not to be read soon, so that streaming
     /// stores write it best: by power of two, by the rule `stores`.
     pub fn streams(&mut self, len: usize, now: impl FnOnce() -> u64) -> bool {
@@ -32,7 +37,7 @@ impl Gauge {
     /// count what is tried here for its own, so this process tries nothing for the next `transfers`.
     pub fn yield_to_peer(&mut self, len: usize, transfers: u32) {
         let id = self.0.id(Gauge::kind(len));
-        coordinator::with(|coordinator| coordinator.yield_to_peer(Cell::of(len), id, transfers));
+        self.0.coordinator().with(|coordinator| coordinator.yield_to_peer(Cell::of(len), id, transfers));
     }
 
     fn kind(len: usize) -> usize {

@@ -2,10 +2,11 @@
 //! about the message.
 //!
 //! [`choose`] gives the cheapest way that a [`Situation`] allows, and [`Chooser`] remembers its answers in a table, so that the path of a
-//! message pays one load. A device asks for its next step: [`Chooser::deliver`] for a sender that sees a published receive, [`Chooser::get`]
-//! for a receiver of a message that waits at its sender.
+//! message pays one load. [`Chooser::deliver`] is for a sender that sees a published receive, [`Chooser::get`] for a
+//! receiver of a message that waits at its sender. A device states the situation, and does what was chosen.
 
 mod chooser;
+mod chosen;
 mod deliver;
 mod rooted;
 mod single_copy;
@@ -13,10 +14,11 @@ mod sizes;
 mod thresholds;
 
 pub use chooser::Chooser;
-pub use deliver::{CHUNK, Deliver, Get, chunk};
+pub use chosen::{Chosen, ChosenBy};
+pub use deliver::{CHUNK, CopyMode, Deliver, Get, chunk};
 pub use rooted::Rooted;
 pub use single_copy::{ROOTED, SingleCopy, among_all, between_two};
-pub use thresholds::Thresholds;
+pub use thresholds::{Thresholds, promotions};
 
 use tern_settings::Mechanism;
 

@@ -5,7 +5,7 @@
 //! what counts is how soon the next transfer of that size comes: that holds all that the way costs,
 //! at both processes, whatever the program does in between.
 
-use std::ops::RangeInclusive;
+use core::ops::RangeInclusive;
 
 /// Transfers in a row by one way, if the trial is not [longer](Trial::longer). The first shows the change and not the way.
 pub(crate) const TURN: u32 = 6;

@@ -7,7 +7,7 @@
 //! less. Where the program has touched all of the matrix in between, it makes no difference.
 
 use crate::rules;
-use std::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// How many blocks are copied from a column to another at least. Fewer are all there anyway.
 const MANY: u64 = 64;

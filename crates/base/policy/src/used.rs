@@ -3,8 +3,12 @@
 //! Each process keeps a row for each kind of peer, operation, power of two of the length, way and reason. At the end the rows of all processes
 //! come together, as lines of text.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
 
 /// A kind of transfer, and how it went.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +63,7 @@ impl Used {
     /// no room.
     pub fn encode(&self, most: usize) -> String {
         let mut rows: Vec<(&Row, &u64)> = self.0.iter().collect();
-        rows.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        rows.sort_by_key(|&(_, count)| core::cmp::Reverse(count));
         let (mut text, mut others) = (String::new(), 0);
         for (row, count) in rows {
             let line = line(row, *count);

@@ -1,7 +1,7 @@
 //! Whether a program that looks for its messages in a loop passes its core on: the rule `give-way`.
 
 use crate::rules;
-use std::cell::Cell;
+use core::cell::Cell;
 
 /// Looks in vain after which a program that calls MPI_Test or MPI_Iprobe in a loop passes its core on, and again after
 /// so many more. It may as well do a little work between two looks; passing on after each then costs more than the work.

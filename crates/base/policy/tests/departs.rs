@@ -27,12 +27,12 @@ const CASES: &[Case] = &[
     (&rules::LEND, lends_what_copies_later),
     (&rules::DEMOTE, demotes_lines),
     (&rules::READ_IN_PLACE, leaves_memory_that_is_slow_to_read),
+    (&rules::READ_IN_PLACE, asks_for_no_places),
     (&rules::SPREAD, looks_for_another_core),
     (&rules::STRANGERS, sleeps_beside_strangers),
     (&rules::GIVE_WAY, gives_way_after_looks_in_vain),
     (&rules::ASK_OWNER, leaves_an_owner_alone),
     (&rules::GUARD_MODE, forbids_instructions_for_rows),
-    (&rules::ASK_PLACES, asks_for_no_places),
     (&rules::PROMOTE, promotes_a_buffer),
     (&rules::PROMOTE, promotes_a_row),
     (&rules::PROMOTE, promotes_what_is_pinned),
@@ -135,7 +135,7 @@ fn looks_on_at_one_that_may_become_ready() -> bool {
 }
 
 fn lends_what_copies_later() -> bool {
-    let (mut learned, mut now) = (Learned::new(1), 0);
+    let (mut learned, mut now) = (Learned::new(1, &Default::default()), 0);
     let mut call = || {
         let lends = learned.lends(1000, || now);
         learned.lending_saves(100);
@@ -230,7 +230,7 @@ fn declares_a_buffer() -> bool {
         len: 1 << 20,
         placement: Placement::L3,
         by_number: true,
-        purpose: declaration::Purpose::Window,
+        purpose: declaration::DeclaredFor::Window,
     };
     declaration.is_due(&of)
 }

@@ -195,7 +195,6 @@ choice! {
         GiveWay = "give-way",
         AskOwner = "ask-owner",
         GuardMode = "guard-mode",
-        AskPlaces = "ask-places",
         Promote = "promote",
         Declare = "declare",
         Frequent = "frequent",

@@ -66,6 +66,7 @@ use std::cell::{Cell, RefCell};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use tern_mcm::{Endpoint, Mcm, Memory, Purpose, Use};
+use tern_policy::SharedCoordinator;
 pub use tern_policy::{Used, Why};
 use transfer::Side;
 
@@ -119,6 +120,11 @@ impl Adi {
     /// The devices underneath.
     pub fn mcm(&self) -> &Mcm {
         &self.mcm
+    }
+
+    /// The coordinator that all trials of this process ask.
+    pub fn coordinator(&self) -> SharedCoordinator {
+        self.state.borrow().coordinator.clone()
     }
 
     /// The number of this process.

@@ -1,10 +1,10 @@
 //! Receives: started, waited for, found by a probe.
 
 use crate::packet::Packet;
-use crate::parts::stream::PIECE;
 use crate::state::State;
 use crate::*;
 use tern_mcm::{Sink, Step, lock};
+use tern_policy::cuts::PIECE;
 
 /// Looks at the rings between two looks at everything, by a call that waits for a message.
 const LOOKS: u32 = 16;

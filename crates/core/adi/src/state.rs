@@ -25,7 +25,8 @@ use crate::{Concerned, Damaged, Proc, parts};
 use std::rc::Rc;
 use tern_copy::Source;
 use tern_mcm::{Event, Mcm, lock};
-use tern_policy::{Learned, ShortPath, Used};
+use tern_policy::transfer::Chooser;
+use tern_policy::{Learned, SharedCoordinator, ShortPath, Used};
 
 /// Nanoseconds since some moment.
 pub type Clock = fn() -> u64;
@@ -47,6 +48,10 @@ pub struct State {
     pub call: parts::Call,
     /// What the policy has learned.
     pub learned: Learned,
+    /// What single copies cost, and what was learned of them, if any device makes such.
+    pub chooser: Option<Rc<Chooser>>,
+    /// The coordinator that all trials of this process ask.
+    pub coordinator: SharedCoordinator,
     /// Which ways were taken, if the user wants to know (TERN_EXPLAIN=used).
     pub used: Option<Box<Used>>,
     /// Messages that go with the packet's header; closed while there is something that the short paths do not ask.
@@ -81,6 +86,8 @@ impl State {
         let peers = mcm.size() as usize;
         let direct_from = mcm.direct_from();
         let longest = eager_limit.unwrap_or(usize::MAX - 1).min(mcm.inline());
+        let chooser = mcm.direct().and_then(|direct| direct.chooser());
+        let coordinator = chooser.as_ref().map(|chooser| chooser.coordinator().clone()).unwrap_or_default();
         let short = (longest + 1).min(direct_from).min(tern_counters::Lengths::END);
         State {
             requests: parts::Requests::new(),
@@ -95,7 +102,9 @@ impl State {
             loss: parts::Loss::default(),
             notices: parts::Notices::default(),
             call: parts::Call::new(),
-            learned: Learned::new(peers),
+            learned: Learned::new(peers, &coordinator),
+            chooser,
+            coordinator,
             used: None,
             short: ShortPath::new(short),
             eager_limit,

@@ -12,7 +12,7 @@ use crate::schedule::Schedule;
 use std::rc::Rc;
 use tern_adi::Adi;
 use tern_layout::{Basic, Type};
-use tern_policy::collective::Beside;
+use tern_policy::collective::{Beside, has_levels};
 
 /// The nodes of a communicator: the ranks on each, in order. The first one leads.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,11 +44,6 @@ impl Nodes {
     fn widest(&self) -> usize {
         self.ranks.iter().map(Vec::len).max().unwrap_or(0)
     }
-
-    /// True when there is something to win: several nodes, and several processes on one of them.
-    fn is_worth_it(&self) -> bool {
-        self.ranks.len() > 1 && self.widest() > 1
-    }
 }
 
 /// The two levels of one communicator, as one of its processes sees them.
@@ -73,7 +68,7 @@ impl Levels {
         }
         let node_of: Vec<u32> = peers.procs.iter().map(|&proc| adi.mcm().node(proc)).collect::<Option<_>>()?;
         let nodes = Nodes::new(&node_of);
-        if !nodes.is_worth_it() {
+        if !has_levels(nodes.ranks.len(), nodes.widest()) {
             return None;
         }
         // All processes have areas for the same communicators.
@@ -281,13 +276,5 @@ mod tests {
         assert_eq!(nodes.ranks, [vec![0, 2, 3], vec![1, 4], vec![5]]);
         assert_eq!(nodes.places, [(0, 0), (1, 0), (0, 1), (0, 2), (1, 1), (2, 0)]);
         assert_eq!(nodes.widest(), 3);
-        assert!(nodes.is_worth_it());
-    }
-
-    #[test]
-    fn one_node_or_one_process_on_each_is_no_case_for_two_levels() {
-        assert!(!Nodes::new(&[1, 1, 1]).is_worth_it());
-        assert!(!Nodes::new(&[1, 2, 3]).is_worth_it());
-        assert!(Nodes::new(&[1, 2, 1]).is_worth_it());
     }
 }

@@ -108,7 +108,7 @@ impl Lines {
         // Both contexts of a communicator come from its id.
         let id = peers.context / 2;
         let areas: Option<Vec<_>> = peers.procs.iter().map(|&p| adi.mcm().control_slots(p, id)).collect();
-        let mut lines = Lines::over(areas?, peers, (epoch as u64) << 32);
+        let mut lines = Lines::over(adi, areas?, peers, (epoch as u64) << 32);
         if let Some(parts) = bound::parts(adi, peers) {
             lines.grown = grows(&parts);
             lines.short = Short::beside_tree(lines.size(), lines.capacity());
@@ -118,7 +118,7 @@ impl Lines {
     }
 
     /// The lines of `peers` in these areas, in which no turn after `base` has been published.
-    pub(crate) fn over(areas: Vec<ControlSlots>, peers: &Group, base: u64) -> Lines {
+    pub(crate) fn over(adi: &Adi, areas: Vec<ControlSlots>, peers: &Group, base: u64) -> Lines {
         Lines {
             short: Short::new(areas.len(), areas[0].capacity()),
             areas,
@@ -128,7 +128,7 @@ impl Lines {
             labels: [const { Cell::new(0) }; DEPTH as usize],
             history: History::default(),
             kernel: LastKernel::default(),
-            learned: ReadInPlace::default(),
+            learned: ReadInPlace::new(&adi.coordinator()),
             kernel_failed: Cell::new(false),
             selection: peers.selection,
             crowded: peers.crowded,

@@ -51,7 +51,7 @@ pub use tern_device::{
     AfterFork, Bound, ControlSlots, Cut, DEPTH, Delivery, Direct, Direction, Ended, Event, Exposure, Found, Gather,
     Group, Header, Key, Lease, Lending, Lost, Memory, Name, NotCopied, Occupied, Outgoing, PairFacts, Payload,
     PeerState, Place, Pull, PullTo, Purpose, PushTo, Recall, RecallReason, RemoteMemory, Run, SharedMemory, SingleCopy,
-    Sink, SpeculativeAddress, Then, Times, TupleQueue, Use, Word, copy_short, unmap,
+    Sink, SpeculativeAddress, Then, Times, TupleQueue, Use, Word, copy_short, unmap, way_from, way_into,
 };
 pub use tern_proof::{Door, Knock, Progress, Proven, Sealer, TAG};
 pub use tern_shm::News;

@@ -29,6 +29,7 @@ use steps::Making;
 use terms::{Terms, Wanted};
 use tern_adi::{Adi, Background};
 use tern_coll::Peers;
+use tern_policy::{Gauge, one_sided};
 use tern_settings::Mechanism;
 use together::Unfinished;
 
@@ -48,6 +49,7 @@ impl Parts {
         let (tells, survives) = (!tern_settings::STALL.get().is_zero(), tern_settings::FT.get());
         let mark = peers.rank + 1;
         let messages = Messages::new(adi, peers.context - 1, peers.rank, peers.procs.clone());
+        let coordinator = adi.coordinator();
         Rc::new_cyclic(|weak| Window {
             adi,
             peers,
@@ -56,7 +58,7 @@ impl Parts {
             messages,
             dynamic,
             kernel: terms.kernel,
-            owners: mechanism == Mechanism::Auto && terms.kernel,
+            owners: one_sided::may_ask_owners(mechanism, terms.kernel),
             map: terms.map,
             at_once,
             apart,
@@ -77,7 +79,7 @@ impl Parts {
             started: RefCell::default(),
             gathered: Cell::new(0),
             room: Cell::default(),
-            gauges: Default::default(),
+            gauges: [(); 2].map(|()| RefCell::new(Gauge::new(&coordinator))),
             by_owner: Cell::new(0),
             stored: Cell::new(false),
             awaited: Cell::new(0),

@@ -14,11 +14,7 @@ use tern_coll::ops::Op;
 use tern_counters as counters;
 use tern_layout::Basic;
 use tern_mcm::{Direction, Run};
-
-/// The longest put that is gathered.
-const SHORT: usize = 1024;
-/// Runs that go to the kernel at once: it takes lists of at most 1024.
-const MOST: usize = 256;
+use tern_policy::one_sided::{LONGEST_GATHERED, MOST_GATHERED};
 
 impl Window {
     /// [`Window::put`] of `len` dense bytes, done with the next flush at the latest; until then the origin must stay
@@ -27,7 +23,7 @@ impl Window {
     /// Errors: as for [`Window::put`]; that memory of the target has gone may be told by the flush.
     #[inline]
     pub fn put_later(&self, origin: *const u8, len: usize, target: &Target<'_>) -> Result<bool, Error> {
-        if len > SHORT {
+        if len > LONGEST_GATHERED {
             return Ok(false);
         }
         let spot = self.locate(target)?;
@@ -41,7 +37,7 @@ impl Window {
             self.gathered.set(self.gathered.get() + 1);
         }
         puts.add(origin as u64, spot.address, len as u64);
-        if puts.own.len() == MOST {
+        if puts.own.len() == MOST_GATHERED {
             self.send(target.rank, puts)?;
         }
         Ok(true)

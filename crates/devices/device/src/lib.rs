@@ -24,13 +24,14 @@ mod tuple_queue;
 #[cfg(feature = "lines-seen")]
 pub use control_slots::seen;
 pub use control_slots::{ControlSlots, DEPTH, Occupied};
-pub use direct::Direct;
+pub use direct::{Direct, way_from, way_into};
 pub use memory::{Direction, Exposure, Key, Lease, Memory, Name, Run, SpeculativeAddress, Use};
-pub use pair::{PairFacts, PeerState};
+pub use pair::{Copying, PairFacts, PeerState, Then};
 pub use remote_memory::{Lost, RemoteMemory, Word};
 pub use shared_memory::{AfterFork, NotCopied, SharedMemory, unmap};
-pub use single_copy::{Event, Pull, PullTo, PushTo, SingleCopy, Then};
+pub use single_copy::{Event, Pull, PullTo, PushTo, SingleCopy};
 pub use tern_policy::pair::{Group, Pair, Times};
+pub use tern_policy::transfer::{Chooser, Deliver, Get, Situation};
 pub use tern_policy::{CopyMode, PublishedReceive, Purpose};
 pub use tuple_queue::{Delivery, Ended, Found, Outgoing, Recall, RecallReason, TupleQueue};
 

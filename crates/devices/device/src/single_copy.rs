@@ -1,12 +1,13 @@
 //! Single copies of messages (docs/parts/regions.md): memory is exposed to a peer for one transfer, and one side, or both, copy.
 
 use crate::{Exposure, Memory, Run, SpeculativeAddress, Use};
+use tern_policy::transfer::Get;
 
 /// Where the bytes of a message belong that its receiver copies from its sender's memory ([`SingleCopy::pull`]), and by whom they are copied.
 #[derive(Clone, Copy, Debug)]
 pub enum PullTo<'a> {
-    /// Into own memory, that of this request, by the mechanism that costs least; the sender may take part. With what the program does then.
-    Receive(&'a Memory, u32, Then),
+    /// Into own memory, that of this request, in the way that was chosen.
+    Receive(&'a Memory, u32, Get),
     /// Into own memory in one run, by the kernel, at once. The source is private and in one run too.
     ByKernel(&'a Memory),
     /// Into own memory in these runs, at once. The source is a region, or other memory that its owner has told of.
@@ -27,15 +28,6 @@ pub enum Event {
     /// This peer is lost: when the call returns, nothing is copied any more from or to memory of a transfer with it, and nothing is published
     /// there.
     Lost(u32),
-}
-
-/// What the program does after the call in which a transfer begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
-    /// It waits for what it has started, or most likely will at once.
-    Waits,
-    /// It most likely computes first: a copy that a thread makes costs it nothing.
-    Computes,
 }
 
 /// Where the bytes of a message belong that its sender copies ([`SingleCopy::push`]).

@@ -1,11 +1,12 @@
 //! Tuple queues (docs/parts/tuple-queues.md).
 //!
 //! A receiver publishes a receive under its matching tuple where the sender sees it; the sender delivers straight into it. Whether it
-//! may is decided by numbers that the layer above gives: see `tern_adi`'s tuple queues. How the bytes move is the device's choice, by cost.
+//! may is decided by numbers that the layer above gives: see `tern_adi`'s tuple queues. The way is chosen by the policy, out of the facts that the
+//! device states ([`crate::PairFacts::situation`]).
 
-use crate::single_copy::Then;
 use crate::{Key, Memory};
-use tern_policy::{CopyMode, PublishedReceive};
+use tern_policy::PublishedReceive;
+use tern_policy::transfer::Deliver;
 
 /// A message that has found a published receive.
 #[derive(Clone, Copy, Debug)]
@@ -14,12 +15,8 @@ pub struct Outgoing<'a> {
     pub source: &'a Memory,
     /// The request that is told of the end.
     pub sender: u32,
-    /// The sender waits until the message has left; otherwise it would rather compute.
-    pub waits: bool,
-    /// What the program does afterwards.
-    pub then: Then,
-    /// How the policy wants it copied.
-    pub mode: CopyMode,
+    /// The way that was chosen.
+    pub way: Deliver,
 }
 
 /// A published receive that a look has found ([`TupleQueue::find_published`]), and for which message. It may be gone by now.
@@ -54,7 +51,7 @@ pub enum Ended {
 /// What became of a message that has found a published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// The receive is gone, or packets are better: the message goes on the stream.
+    /// The receive is gone: the message goes on the stream.
     Stream,
     /// It is in the receiver's memory.
     Done,

@@ -16,7 +16,7 @@ use table::{Calls, Missing, Table};
 use tern_counters as counters;
 use tern_device::{Direction, Memory, Name};
 use tern_policy::costs::Placement;
-use tern_policy::declaration::{Declaration, Purpose, Use};
+use tern_policy::declaration::{Declaration, DeclaredFor, Use};
 use tern_region::Run;
 use tern_region::cma::{Failed, Why};
 use tern_region::module::{Beside, Module};
@@ -76,7 +76,7 @@ impl<M: Calls> Declarations<M> {
         if !pays && !self.are_asked_for() {
             return *memory;
         }
-        let of = used(start, len, by, Purpose::Transfer);
+        let of = used(start, len, by, DeclaredFor::Transfer);
         let cookie = self.ask(&of, |table, due| table.declare(&self.module, start, len, due));
         Memory { cookie, ..*memory }
     }
@@ -84,13 +84,13 @@ impl<M: Calls> Declarations<M> {
     /// Declares own memory in pieces, none of which is empty, as one region: its cookie; 0: it has none.
     pub fn declare(&self, segments: &[Run], by: (Placement, bool)) -> u64 {
         let len = segments.iter().map(|run| run.len as u64).sum();
-        let of = used(segments.first().map_or(0, |run| run.at as u64), len, by, Purpose::Transfer);
+        let of = used(segments.first().map_or(0, |run| run.at as u64), len, by, DeclaredFor::Transfer);
         self.ask(&of, |table, due| table.declare_segments(&self.module, segments, due))
     }
 
     /// Declares private memory of this process for all peers, until [`Declarations::cover`]: the cookie of a region that begins at `start`
     /// and has all of it; 0: it has none.
-    pub fn expose(&self, start: u64, len: u64, by: (Placement, bool), purpose: Purpose) -> u64 {
+    pub fn expose(&self, start: u64, len: u64, by: (Placement, bool), purpose: DeclaredFor) -> u64 {
         let of = used(start, len, by, purpose);
         self.ask(&of, |table, due| table.keep(&self.module, start, len, due))
     }
@@ -213,7 +213,7 @@ impl<M: Calls> Declarations<M> {
 }
 
 /// A use of memory, of which the placement of the other process is known, and whether CMA works between the two.
-fn used(start: u64, len: u64, (placement, by_number): (Placement, bool), purpose: Purpose) -> Use {
+fn used(start: u64, len: u64, (placement, by_number): (Placement, bool), purpose: DeclaredFor) -> Use {
     Use { start: start as usize, len: len as usize, placement, by_number, purpose }
 }
 

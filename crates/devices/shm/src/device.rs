@@ -1,7 +1,6 @@
 //! The shared-memory device: how it begins, and the contract of all devices.
 
 use crate::declared;
-use crate::direct::THRESHOLD;
 use crate::doorbell;
 use crate::fork;
 use crate::per_peer::PerPeer;
@@ -18,6 +17,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tern_atomics::Ordering;
 use tern_device::{Abilities, Bound, Channel, ControlSlots, Direct, Header, Payload, Sink};
+use tern_policy::pair::DIRECT_FROM;
 use tern_tune::OwnCacheRoom;
 
 impl Shm {
@@ -52,7 +52,7 @@ impl Shm {
             packet: division.packet(),
             piece: None,
             eager: 8 * division.long(),
-            direct_from: THRESHOLD,
+            direct_from: DIRECT_FROM,
             inline: INLINE,
             latency_ns: 100.0,
             bandwidth: 20.0,

@@ -9,23 +9,20 @@ mod joint;
 mod look;
 
 use crate::fork;
-use crate::single_copy::By;
 use crate::state::Shm;
 pub use look::News;
 
 #[cfg(test)]
 mod tests;
 
+use std::rc::Rc;
 use tern_device::{
-    AfterFork, Direction, Event, Exposure, Group, Lease, Memory, Name, NotCopied, Pair, PairFacts, PeerState, Pull,
-    PullTo, PushTo, Run, SharedMemory, SingleCopy, SpeculativeAddress, Times, Use,
+    AfterFork, Copying, Direction, Event, Exposure, Group, Lease, Memory, Name, NotCopied, Pair, PairFacts, PeerState,
+    Pull, PullTo, PushTo, Run, SharedMemory, SingleCopy, SpeculativeAddress, Then, Times, Use,
 };
 use tern_policy::costs::Placement;
-use tern_policy::transfer;
-use tern_settings::Mechanism;
-
-/// Smallest transfer that pays for publishing.
-pub(crate) const THRESHOLD: usize = 8 << 10;
+use tern_policy::segments_by;
+use tern_policy::transfer::{self, Chooser, Situation, Stage};
 
 impl Shm {
     /// A receive is published, as the next of all.
@@ -35,16 +32,6 @@ impl Shm {
         self.direct.count(peer);
         self.direct.access.expose(peer, slot, memory);
         fork::watch(self);
-    }
-
-    /// How memory in pieces goes from one process to another, as the user has asked for; it is `shared` as a whole or not. `None`: not in one copy.
-    fn way_to_region(&self, peer: u32, shared: bool) -> Option<By> {
-        let asked = self.direct.chooser.asked();
-        if shared && matches!(asked, Mechanism::Auto | Mechanism::Mapped) {
-            return Some(By::View);
-        }
-        let kernel = matches!(asked, Mechanism::Auto | Mechanism::Cma | Mechanism::Module) && self.copies(peer);
-        kernel.then_some(By::Kernel)
     }
 
     /// Own memory with the name that the kernel module gives it, for `peer`.
@@ -95,6 +82,24 @@ impl PairFacts for Shm {
             true => self.direct.access.kernel_mechanism(peer),
             false => "mapped",
         }
+    }
+
+    #[inline]
+    fn situation(&self, peer: u32, copying: Copying<'_>, then: Then) -> Option<Situation> {
+        if !self.is_home(peer) {
+            return None;
+        }
+        Some(match copying {
+            Copying::IntoPublished { source, found } => {
+                let target = self.segment.posted(peer, self.me).target(found.slot);
+                self.situation_of(peer, Stage::Published, (source, &target), then)
+            }
+            Copying::FromSender { source, target } => self.situation_of(peer, Stage::Requested, (source, target), then),
+        })
+    }
+
+    fn chooser(&self) -> Option<Rc<Chooser>> {
+        Some(self.direct.chooser.clone())
     }
 
     fn times(&self, members: &[u32], group: &Group) -> Option<Times> {
@@ -177,12 +182,13 @@ impl SingleCopy for Shm {
             return Pull::No;
         }
         let done = match target {
-            PullTo::Receive(target, receiver, then) => return self.get(peer, source, target, (receiver, then)),
+            PullTo::Receive(target, receiver, way) => return self.get(peer, source, target, (receiver, way)),
             PullTo::ByKernel(target) => self.copies(peer) && self.direct.access.read(peer, source, target),
             PullTo::Runs(target) => {
-                let by = self.way_to_region(peer, source.place != 0);
+                let asked = self.direct.chooser.asked();
+                let way = segments_by(asked, source.place != 0, || self.copies(peer));
                 let process = self.segment.process(peer);
-                by.is_some_and(|by| self.direct.access.copy_segments(peer, process, by, source, target))
+                way.is_some_and(|way| self.direct.access.copy_segments(peer, process, way, source, target))
             }
         };
         if done { Pull::Done } else { Pull::No }

@@ -1,8 +1,8 @@
 //! What TERN_EXPLAIN prints.
 
-use crate::direct::THRESHOLD;
 use crate::state::Shm;
 use tern_policy::costs::Placement;
+use tern_policy::pair::DIRECT_FROM;
 use tern_tune::Between;
 
 impl Shm {
@@ -19,7 +19,7 @@ impl Shm {
             push: kernel,
             pull: kernel,
             eager_limit: self.eager() as u64,
-            publish_from: THRESHOLD as u64,
+            publish_from: DIRECT_FROM as u64,
             asked: tern_settings::MECHANISM.get(),
             single_copy: tern_tune::single_copy(self.direct.costs()),
             members: self.segment.geometry.processes.into(),

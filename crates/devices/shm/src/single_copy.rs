@@ -4,8 +4,6 @@
 mod kernel;
 mod segments;
 
-pub use self::segments::By;
-
 use self::kernel::Kernel;
 use crate::declared::Declarations;
 use crate::memcheck;
@@ -18,14 +16,14 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::MutexGuard;
 use tern_device::{Lease, Memory, Purpose, SpeculativeAddress, Use};
-use tern_policy::costs::{CacheRoom, Costs, Placement, Promotion};
+use tern_policy::costs::{CacheRoom, Placement, Promotion};
 use tern_policy::declaration::{self, Declaration};
-use tern_policy::transfer::{Chooser, Thresholds};
+use tern_policy::transfer::{Chooser, promotions};
 use tern_region::cma::Beacon;
 use tern_region::module::Module;
 use tern_region::promote::Quiesce;
 use tern_region::{Heap, Place, Promoter, Views};
-use tern_settings::{Mechanism, Promote};
+use tern_settings::Promote;
 use tern_tune::OwnCacheRoom;
 
 /// Own memory that peers may be at.
@@ -49,20 +47,6 @@ impl Exposed {
         let meets = |other: &Range<usize>| other.start < range.end && range.start < other.end;
         self.receives.borrow().iter().any(|(_, _, receive)| meets(receive)) || self.windows.borrow().iter().any(meets)
     }
-}
-
-/// What promotion costs and saves between processes of a placement, in the order of [`Purpose`]. `told`: the kernel tells where memory lies.
-fn promotion(
-    costs: &Rc<Costs>, asked: Mechanism, placement: Placement, told: bool,
-) -> [tern_region::promote::Costs; 4] {
-    let fetched = Thresholds { costs, asked, placement }.fetched(told);
-    [
-        Promotion::for_messages(costs, placement, true),
-        Promotion::for_awaited(costs, placement, fetched),
-        Promotion::for_exchanges(costs, placement),
-        Promotion::for_collectives(costs, placement),
-    ]
-    .map(by_warmth)
 }
 
 /// The figures as the promoter asks for them.
@@ -129,8 +113,10 @@ impl RegionAccess {
         if told {
             Rc::make_mut(&mut costs).lookup = 0.0;
         }
-        let mut ways =
-            Placement::ALL.into_iter().flat_map(|placement| promotion(&costs, chooser.asked(), placement, told));
+        let mut ways = Placement::ALL
+            .into_iter()
+            .flat_map(|placement| promotions(&costs, chooser.asked(), placement, told))
+            .map(by_warmth);
         let mut promoter = Promoter::new(heap.clone(), policy, ways.next().expect("the first of all"));
         ways.for_each(|costs| promoter.add_costs(costs));
         if told {
@@ -276,8 +262,8 @@ impl RegionAccess {
         self.exposed.quiet.set(false);
         self.promoter.borrow_mut().settle(memory, len);
         let purpose = match lease {
-            Lease::Brief => declaration::Purpose::Transfer,
-            Lease::Lasting => declaration::Purpose::Window,
+            Lease::Brief => declaration::DeclaredFor::Transfer,
+            Lease::Lasting => declaration::DeclaredFor::Window,
         };
         let expose =
             |declarations: &Declarations| declarations.expose(memory as u64, len as u64, self.anybody(), purpose);

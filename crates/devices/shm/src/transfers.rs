@@ -66,6 +66,7 @@ impl Transfers {
     ) -> Transfers {
         Transfers {
             window,
+            gauge: RefCell::new(Gauge::new(chooser.coordinator())),
             chooser,
             looks: vec![PeerLooks::default(); processes as usize],
             access,
@@ -79,7 +80,6 @@ impl Transfers {
             recency: RefCell::default(),
             room,
             pending: RefCell::default(),
-            gauge: RefCell::default(),
             offload: Cell::new(Offload::Unasked),
             copier: OnceLock::new(),
         }

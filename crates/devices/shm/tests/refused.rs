@@ -4,7 +4,8 @@ use rustix::fd::AsFd;
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect};
 use std::sync::Once;
 use tern_device::{
-    Channel, CopyMode, Delivery, Direct, Header, Key, Memory, Outgoing, Pull, PullTo, PushTo, Sink, Then,
+    Channel, CopyMode, Delivery, Direct, Header, Key, Memory, Outgoing, Pull, PullTo, PushTo, Sink, Then, way_from,
+    way_into,
 };
 use tern_policy::Likely;
 use tern_shm::Shm;
@@ -75,10 +76,12 @@ fn send(sender: &Shm, receiver: &Shm, source: &Pages, target: &Pages) -> Option<
     }
     receiver.set_waiting(true);
     direct(receiver).publish(0, &KEY, &target.memory(), 5, 0).expect("room");
-    let message =
-        Outgoing { source: &source.memory(), sender: 7, waits: true, then: Then::Waits, mode: CopyMode::ByDevice };
-    let found = direct(sender).find_published(1, &KEY, 0, LEN as u64).expect("it is published");
-    Some(direct(sender).deliver(1, &found, &message))
+    let sender = direct(sender);
+    let found = sender.find_published(1, &KEY, 0, LEN as u64).expect("it is published");
+    let (source, of) = (source.memory(), (true, Then::Waits, CopyMode::ByCosts));
+    let chosen = way_into(sender, sender.chooser().as_deref(), 1, (&source, &found), of, || 0);
+    let way = chosen.expect("not on the stream").way;
+    Some(sender.deliver(1, &found, &Outgoing { source: &source, sender: 7, way }))
 }
 
 /// Two processes that have the kernel copy wherever it can.
@@ -119,7 +122,9 @@ fn what_both_have_begun_and_neither_can_end_goes_in_packets() {
         return eprintln!("skipped: memory of other processes cannot be copied here");
     }
     sender.set_waiting(true);
-    let pull = direct(&receiver).pull(0, &source.memory(), PullTo::Receive(&target.memory(), 5, Then::Waits));
+    let (receives, from, to) = (direct(&receiver), source.memory(), target.memory());
+    let chosen = way_from(receives, receives.chooser().as_deref(), 0, (&from, &to), Then::Waits, || 0);
+    let pull = receives.pull(0, &from, PullTo::Receive(&to, 5, chosen.way));
     let Pull::Joint(number) = pull else { panic!("{pull:?} where both have time") };
     source.lock(true);
     target.lock(true);

@@ -9,7 +9,7 @@ use crate::frame::{Head, Kind, PIECE};
 use crate::inlet::SCRATCH;
 use crate::outlet::Lent;
 use crate::shared::{Failed, Shared, Sign};
-use crate::spread::{SPREAD_FROM, Spread};
+use crate::spread::Spread;
 use crate::vigil::is_asked;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,6 +25,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tern_counters as counters;
 use tern_device::{Abilities, Channel, Cut, Header, Lending, Payload, Sink};
+use tern_policy::cuts::SPREAD_FROM;
 use tern_threads::Thread;
 
 /// Of no more connections each is read at each poll; of more the kernel is asked which have something.

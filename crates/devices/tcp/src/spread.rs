@@ -13,8 +13,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tern_device::Cut;
 
-/// Payloads from here on are spread.
-pub const SPREAD_FROM: usize = 512 << 10;
 /// Bytes of a segment: so much memory takes one at a receiver that has no place for it.
 pub const SEGMENT: usize = 4 << 20;
 /// Pieces that each connection is offered by one flush.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 use tern_policy::costs::{Costs, Placement, Warmth};
-use tern_policy::declaration::{self, Declaration, Purpose};
+use tern_policy::declaration::{self, Declaration, DeclaredFor};
 use tern_policy::pair::{Advice, Group};
 use tern_policy::transfer::{
     Choice, FETCHED_BY_KERNEL_FROM, Rooted, SingleCopy, Situation, Stage, Thresholds, Transfer, choose,
@@ -131,7 +131,7 @@ fn declared(text: &mut String, costs: &Costs, facts: &Between) {
         len,
         placement: facts.placement,
         by_number: facts.push || facts.pull,
-        purpose: Purpose::Transfer,
+        purpose: DeclaredFor::Transfer,
     };
     let uses = |len: usize| declaration.break_even(&of(len)).map_or("never".to_owned(), |uses| uses.to_string());
     let [short, middle, long] = [16 << 10, 64 << 10, 1 << 20].map(uses);

@@ -19,26 +19,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use tern_counters as counters;
 use tern_hca::{Connection, Data, Error, Operation, QueuePair, SendFlags, SendRequest};
+use tern_policy::cuts::{least_loaded, stripe};
 use word::Word;
 
 /// The most ports, of which the first is the channel's.
 pub(crate) const MOST: usize = 8;
-/// Messages of less than two stripes are not cut.
-const SHORTEST: u64 = 64 << 10;
-/// Stripes of a message for each port: with more of them a busy port gets less.
-const EACH: u64 = 4;
-
-/// How a message of `len` bytes is cut for so many ports: the bytes of a stripe, or `None` if it is not worth it.
-fn stripe(len: u64, ports: usize) -> Option<u64> {
-    let worth = ports > 1 && len >= 2 * SHORTEST;
-    worth.then(|| len.div_ceil(EACH * ports as u64).next_multiple_of(4096).max(SHORTEST))
-}
-
-/// The port that has least to carry among those that are `open`; the first of several.
-fn least(loads: &[u64; MOST], open: impl Fn(usize) -> bool) -> usize {
-    (0..MOST).filter(|&port| open(port)).min_by_key(|&port| loads[port]).unwrap_or(0)
-}
-
 struct Rail {
     pair: QueuePair,
     end: End,
@@ -156,7 +141,7 @@ impl Ports {
         let depth = channels.fabric.limits().depth;
         loop {
             let loads = self.loads.get();
-            let port = least(&loads, |port| port == 0 || self.is_open(peer, port, depth));
+            let port = least_loaded(&loads, |port| port == 0 || self.is_open(peer, port, depth));
             if port == 0 || self.post_on(channels, peer, port, value, operation, data) {
                 return port;
             }
@@ -328,14 +313,7 @@ impl Ports {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn short_messages_are_not_cut() {
-        assert_eq!(stripe(2 * SHORTEST - 1, 4), None);
-        assert_eq!(stripe(1 << 20, 1), None);
-        assert_eq!(stripe(2 * SHORTEST, 2), Some(SHORTEST));
-        assert_eq!(stripe(8 << 20, 2), Some(1 << 20));
-    }
+    use tern_policy::cuts::SHORTEST_STRIPE as SHORTEST;
 
     proptest! {
         /// Ports carry as much as each other, whatever they had to carry before, as far as there is enough to even it out.
@@ -345,20 +323,12 @@ mod tests {
             let mut loads = [0; MOST];
             loads[..ports].copy_from_slice(&before);
             for _ in 0..stripes {
-                loads[least(&loads, |port| port < ports)] += SHORTEST;
+                loads[least_loaded(&loads, |port| port < ports)] += SHORTEST;
             }
             let (most, fewest) = (loads[..ports].iter().max().unwrap(), loads[..ports].iter().min().unwrap());
             let spread = before.iter().max().unwrap() - before.iter().min().unwrap();
             prop_assert!(most - fewest <= spread.max(SHORTEST));
             prop_assert!(stripes * SHORTEST < before.iter().max().unwrap() * ports as u64 || most - fewest <= SHORTEST);
         }
-    }
-
-    #[test]
-    fn a_full_port_is_passed_over() {
-        let loads = [5, 0, 3, 0, 0, 0, 0, 0];
-        assert_eq!(least(&loads, |port| port < 3), 1);
-        assert_eq!(least(&loads, |port| port == 0 || port == 2), 2);
-        assert_eq!(least(&loads, |_| false), 0);
     }
 }

@@ -13,7 +13,7 @@ mod receiver;
 use crate::channels::{Channels, Posted as Sent};
 use crate::copies::Copies;
 use crate::page::{FAR, Page};
-use crate::token::{Purpose, READ, Token};
+use crate::token::{Errand, READ, Token};
 use crate::wire::Kind;
 use message::Message;
 use receiver::{Access, Receiving};
@@ -229,12 +229,12 @@ impl Queues {
         // SAFETY: the caller's contract.
         let copy = if source.is_opaque() { None } else { unsafe { self.copies.copy(source, source.len) } };
         let from = match &copy {
-            Some((memory, key, place)) => Some((memory, *key, Purpose::Copy(*place))),
+            Some((memory, key, place)) => Some((memory, *key, Errand::Copy(*place))),
             None => channels
                 .registered
                 .local_key(source)
                 .filter(|_| fits)
-                .map(|key| (source, key, Purpose::Sender(message.sender))),
+                .map(|key| (source, key, Errand::Sender(message.sender))),
         };
         let own = from.is_some() && !channel.lost.get() && {
             let claim = GRANT + target.index as usize * WORDS;
@@ -374,7 +374,7 @@ impl Queues {
             for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
                 to.copy_from_slice(&word.to_ne_bytes());
             }
-            let token = Token::Tuple { peer, value: Purpose::Word.encode() };
+            let token = Token::Tuple { peer, value: Errand::Word.encode() };
             channels.post(peer, token, Operation::Write(to), Data::Inline(&[&bytes[..8 * words.len()]]), true)
         };
         let posted = match access {

@@ -76,7 +76,7 @@ impl Token {
     pub fn counts_as_sent(self) -> bool {
         match self {
             Token::Frame { .. } => true,
-            Token::Tuple { value, .. } => matches!(Purpose::decode(value), Purpose::Copy(_)),
+            Token::Tuple { value, .. } => matches!(Errand::decode(value), Errand::Copy(_)),
             _ => false,
         }
     }
@@ -84,7 +84,7 @@ impl Token {
 
 /// What a request of the tuple queues is for, as a completion tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum Errand {
     /// The message of that request was written.
     Sender(u32),
     /// A copy of a message was written.
@@ -97,26 +97,26 @@ pub enum Purpose {
 
 const REST: u32 = (1 << 30) - 1;
 
-impl Purpose {
+impl Errand {
     /// As the value of a token. Requests have numbers below 2^30.
     pub fn encode(self) -> u32 {
         let (kind, value) = match self {
-            Purpose::Sender(request) => (0, request),
-            Purpose::Copy(place) => (1, place),
-            Purpose::Claim(slot) => (2, slot),
-            Purpose::Word => (3, 0),
+            Errand::Sender(request) => (0, request),
+            Errand::Copy(place) => (1, place),
+            Errand::Claim(slot) => (2, slot),
+            Errand::Word => (3, 0),
         };
         debug_assert!(value <= REST);
         kind << 30 | value
     }
 
-    pub fn decode(number: u32) -> Purpose {
+    pub fn decode(number: u32) -> Errand {
         let value = number & REST;
         match number >> 30 {
-            0 => Purpose::Sender(value),
-            1 => Purpose::Copy(value),
-            2 => Purpose::Claim(value),
-            _ => Purpose::Word,
+            0 => Errand::Sender(value),
+            1 => Errand::Copy(value),
+            2 => Errand::Claim(value),
+            _ => Errand::Word,
         }
     }
 }
@@ -130,9 +130,8 @@ mod tests {
 
     #[test]
     fn purposes_survive_their_numbers() {
-        for purpose in [Purpose::Sender(0), Purpose::Sender(REST), Purpose::Copy(15), Purpose::Claim(31), Purpose::Word]
-        {
-            assert_eq!(Purpose::decode(purpose.encode()), purpose);
+        for purpose in [Errand::Sender(0), Errand::Sender(REST), Errand::Copy(15), Errand::Claim(31), Errand::Word] {
+            assert_eq!(Errand::decode(purpose.encode()), purpose);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::copies::Copies;
 use crate::page::{FAR, Page, SLOTS};
 use crate::pieces;
 use crate::rendezvous::Moves;
-use crate::token::{Purpose, Token};
+use crate::token::{Errand, Token};
 use crate::tuple_message::Message;
 use crate::wire::Kind;
 use std::cell::{Cell, RefCell};
@@ -237,12 +237,12 @@ impl Tuples {
         let copy = if fits { unsafe { self.copies.copy(source, len) } } else { None };
         let give_back = || copy.iter().for_each(|(.., place)| self.copies.give_back(*place));
         let from = match &copy {
-            Some((memory, key, place)) => Some((memory, *key, Purpose::Copy(*place))),
+            Some((memory, key, place)) => Some((memory, *key, Errand::Copy(*place))),
             None => channels
                 .registered
                 .local_key(source)
                 .filter(|_| fits)
-                .map(|key| (source, key, Purpose::Sender(message.sender))),
+                .map(|key| (source, key, Errand::Sender(message.sender))),
         };
         // Long messages at least need not ask, where they cannot be written.
         let room =
@@ -274,7 +274,7 @@ impl Tuples {
             return Delivery::Pending;
         }
         pieces::each_write(from, target, 0, len, local, gather, |address, segments, last| {
-            let purpose = if last { end } else { Purpose::Word };
+            let purpose = if last { end } else { Errand::Word };
             let to = Remote { address, key: target.key as u32 };
             let token = Token::Tuple { peer, value: purpose.encode() };
             channels.post_surely(peer, token, Operation::Write(to), Data::Segments(segments), last);
@@ -293,13 +293,13 @@ impl Tuples {
 
     /// A request of the tuple queues has ended.
     pub fn completed(&self, channels: &Channels, peer: u32, value: u32, status: Status, sink: &mut dyn Sink) {
-        match Purpose::decode(value) {
-            Purpose::Copy(place) => self.copies.give_back(place),
+        match Errand::decode(value) {
+            Errand::Copy(place) => self.copies.give_back(place),
             // What failed is told by the loss of the peer.
             _ if status != Status::Success => {}
-            Purpose::Sender(request) => sink.sent(request),
-            Purpose::Claim(slot) => self.read(channels, peer, slot, sink),
-            Purpose::Word => {}
+            Errand::Sender(request) => sink.sent(request),
+            Errand::Claim(slot) => self.read(channels, peer, slot, sink),
+            Errand::Word => {}
         }
     }
 
@@ -400,7 +400,7 @@ impl Tuples {
             for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
                 to.copy_from_slice(&word.to_ne_bytes());
             }
-            let token = Token::Tuple { peer, value: Purpose::Word.encode() };
+            let token = Token::Tuple { peer, value: Errand::Word.encode() };
             channels.post(peer, token, Operation::Write(at(word)), Data::Inline(&[&bytes[..8 * words.len()]]), false)
         };
         let posted = match access {
@@ -408,7 +408,7 @@ impl Tuples {
             Access::Entry(slot, words) => write(self.layout.entry(*slot), words),
             Access::Ask(slot, word) => write(self.layout.ask(*slot), &[*word]),
             Access::Claim(slot) => {
-                let token = Token::Tuple { peer, value: Purpose::Claim(*slot).encode() };
+                let token = Token::Tuple { peer, value: Errand::Claim(*slot).encode() };
                 let claim = Operation::Read(at(self.layout.claim(*slot)));
                 channels.post(peer, token, claim, Data::Segments(&[pair.page.landing_segment(*slot)]), true)
             }

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use tern_device::{
-    Channel, CopyMode, Delivery, Direct, Header, Key, Memory, Outgoing, Pull, PullTo, Purpose, PushTo, Sink, Then, Use,
+    Channel, Deliver, Delivery, Direct, Get, Header, Key, Memory, Outgoing, Pull, PullTo, Purpose, PushTo, Sink, Use,
 };
 use tern_hca::Faults;
 use tern_verbs::{Endpoint, Settings, Verbs};
@@ -124,7 +124,7 @@ fn both_ways(two: &mut Two, from: &Layout, into: impl Fn() -> Layout) -> [bool; 
         let target = two.locate(1, to.memory);
         assert!(source.key != 0 && target.key != 0);
         let moved = match fetch {
-            true => two.direct(1).pull(0, &source, PullTo::Receive(&target, 9, Then::Waits)),
+            true => two.direct(1).pull(0, &source, PullTo::Receive(&target, 9, Get::Card)),
             false => two.direct(0).push(1, &source, PushTo::Memory(&target), 8),
         };
         if matches!(moved, Pull::Pending | Pull::Unordered) {
@@ -179,7 +179,7 @@ fn many_reads_take_turns() {
     let into: Vec<Layout> = (0..6).map(|_| Layout::new(400_000, usize::MAX, 0)).collect();
     for (number, (from, into)) in from.iter().zip(&into).enumerate() {
         let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
-        assert_eq!(two.direct(1).pull(0, &source, PullTo::Receive(&target, number as u32, Then::Waits)), Pull::Pending);
+        assert_eq!(two.direct(1).pull(0, &source, PullTo::Receive(&target, number as u32, Get::Card)), Pull::Pending);
         assert!(two.ends[1].copy_and_send(0, &[0; 4], tern_device::Payload::Bytes(&[1; 100])).is_some());
     }
     two.until("six messages", |told| told[1].pulled.len() == 6 && told[0].packets == 6);
@@ -192,7 +192,7 @@ fn with_ports(ports: u32, faults: Faults) -> Two {
     let (from, into) = (Layout::new(300_000, usize::MAX, 0), Layout::new(300_000, usize::MAX, 0));
     let (source, target) = (two.locate(0, from.memory), two.locate(1, into.memory));
     // The first message goes over the first port, and asks for the others.
-    assert_eq!(two.direct(1).pull(0, &source, PullTo::Receive(&target, 9, Then::Waits)), Pull::Pending);
+    assert_eq!(two.direct(1).pull(0, &source, PullTo::Receive(&target, 9, Get::Card)), Pull::Pending);
     two.until("the first message", |told| told[1].pulled == [9]);
     two.told = Default::default();
     for _ in 0..2_000_000 {
@@ -234,7 +234,7 @@ fn a_port_that_fails_is_given_up() {
         // It does not know yet.
         two.ends[mover].fail_port(1 - mover as u32, 2);
         let moved = match fetch {
-            true => two.direct(1).pull(0, &source, PullTo::Receive(&target, 9, Then::Waits)),
+            true => two.direct(1).pull(0, &source, PullTo::Receive(&target, 9, Get::Card)),
             false => two.direct(0).push(1, &source, PushTo::Memory(&target), 8),
         };
         assert!(matches!(moved, Pull::Pending | Pull::Unordered));
@@ -263,13 +263,7 @@ fn several_ports_fill_what_is_published() {
         }
         for (sender, from) in from.iter().enumerate() {
             let source = two.locate(0, from.memory);
-            let message = Outgoing {
-                source: &source,
-                sender: sender as u32,
-                waits: false,
-                then: Then::Waits,
-                mode: CopyMode::ByDevice,
-            };
+            let message = Outgoing { source: &source, sender: sender as u32, way: Deliver::Card };
             let mut delivery = Delivery::Stream;
             for _ in 0..2_000_000 {
                 let found = two.direct(0).find_published(1, &key, 0, source.len);
@@ -322,7 +316,7 @@ fn where_nothing_can_be_registered_packets_remain() {
     let long = Layout::new(8 << 20, usize::MAX, 0);
     let refused = two.locate(0, long.memory);
     assert_eq!(refused.key, 0);
-    assert_eq!(two.direct(0).pull(1, &refused, PullTo::Receive(&refused, 1, Then::Waits)), Pull::No);
+    assert_eq!(two.direct(0).pull(1, &refused, PullTo::Receive(&refused, 1, Get::Card)), Pull::No);
     assert_eq!(two.direct(0).push(1, &refused, PushTo::Memory(&refused), 1), Pull::No);
     two.direct(0).release(&refused);
 }
@@ -337,7 +331,7 @@ fn a_peer_that_is_lost_ends_nothing() {
         // A key that nobody has given.
         let wrong = |memory: Memory| Memory { key: memory.key ^ 0x5555, ..memory };
         let moved = match fetch {
-            true => two.direct(1).pull(0, &wrong(source), PullTo::Receive(&target, 9, Then::Waits)),
+            true => two.direct(1).pull(0, &wrong(source), PullTo::Receive(&target, 9, Get::Card)),
             false => two.direct(0).push(1, &source, PushTo::Memory(&wrong(target)), 8),
         };
         assert_eq!(moved, Pull::Pending);

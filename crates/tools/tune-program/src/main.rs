@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tern_policy::costs::{Costs, Curve, Mover, Placement, Promotion, Warmth};
-use tern_policy::declaration::{self, Declaration, Purpose};
+use tern_policy::declaration::{self, Declaration, DeclaredFor};
 use tern_policy::transfer::SingleCopy;
 use tern_settings::Mechanism;
 use tern_tune::{Between, Machine, compare, explain, shared_cache, store};
@@ -275,7 +275,7 @@ fn pins(text: &mut String, costs: &Rc<Costs>, placements: &[Placement]) {
             "To declare {name} to the kernel module: {pin:.1} us; to give that up {unpin:.1} us, to map it {attach:.1} us; pays after"
         );
         for &placement in placements {
-            let of = declaration::Use { start: 0, len, placement, by_number: true, purpose: Purpose::Transfer };
+            let of = declaration::Use { start: 0, len, placement, by_number: true, purpose: DeclaredFor::Transfer };
             let uses = declaration.break_even(&of).map_or("no number of".to_owned(), |uses| uses.to_string());
             let _ = write!(text, "\n  {uses} uses, between cores that {}", placement.describe());
         }

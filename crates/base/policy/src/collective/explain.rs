@@ -5,6 +5,8 @@ use super::names::Collective;
 use super::read_in_place::InPlace;
 use super::selection::Selection;
 use super::shape::{Beside, Members, Operands, Shape};
+use alloc::format;
+use alloc::string::String;
 
 /// Lengths of a block or vector.
 const SIZES: [usize; 5] = [8, 1 << 10, 16 << 10, 128 << 10, 1 << 20];

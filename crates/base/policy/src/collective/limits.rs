@@ -256,3 +256,7 @@ impl Levels {
 pub fn agreement_width(crowded: bool) -> usize {
     if crowded { CROWDED_AGREEMENT_WIDTH } else { AGREEMENT_WIDTH }
 }
+
+/// Bytes of a segment of a pipelined broadcast: so small that it is still in the cache when it is sent on, so large that a message's own cost does
+/// not show.
+pub const CHAIN_SEGMENT: usize = 64 << 10;

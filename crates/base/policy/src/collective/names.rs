@@ -1,6 +1,6 @@
 //! The names of collectives, and of the algorithms of their messages.
 
-use std::fmt;
+use core::fmt;
 
 /// Declares an enum whose members have the names that users write and see.
 macro_rules! named {

@@ -4,6 +4,9 @@ use super::names::Algorithm;
 use super::offer::NoRegion;
 use super::shape::Without;
 use crate::{Maker, Why, rules};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// How a collective goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +75,7 @@ pub enum CollReason {
     Read,
     /// The other way is tried, or has proved quicker: the rule `read-in-place`.
     Tried,
-    /// Some memory was not shared lately: the rule `ask-places`.
+    /// Some memory was not shared lately: the rule `read-in-place`.
     NotAsked,
     /// A member's memory was not within reach of the others.
     NotReached,
@@ -138,8 +141,7 @@ impl CollReason {
     fn maker(self) -> Maker {
         match self {
             CollReason::Asked => Maker::Setting("TERN_COLL"),
-            CollReason::Read | CollReason::Tried => Maker::Rule(&rules::READ_IN_PLACE),
-            CollReason::NotAsked => Maker::Rule(&rules::ASK_PLACES),
+            CollReason::Read | CollReason::Tried | CollReason::NotAsked => Maker::Rule(&rules::READ_IN_PLACE),
             CollReason::LeftByTwo => Maker::Rule(&rules::COPIES),
             CollReason::NoRegion(Some(NoRegion::Costs)) => Maker::Costs("lines"),
             CollReason::NoRegion(Some(NoRegion::Asked)) => Maker::Setting("TERN_MECHANISM"),

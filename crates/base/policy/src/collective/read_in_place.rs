@@ -7,16 +7,16 @@
 use super::names::Collective;
 use crate::rounds::Kinds;
 use crate::trial::JointTrial;
-use crate::{Cell, SharedBackoff, rules};
-use std::cell::RefCell;
-use std::ops::RangeInclusive;
+use crate::{Cell, SharedBackoff, SharedCoordinator, rules};
+use core::cell::RefCell;
+use core::ops::RangeInclusive;
 
 /// What all members of a communicator have learned, in the same calls, of reading in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InPlace {
     /// Each tells where its memory lies, and if all do, they read it.
     Ask,
-    /// They do not ask: some memory was not within reach lately (the rule `ask-places`).
+    /// They do not ask: some memory was not within reach lately (the rule `read-in-place`).
     Rest,
     /// The other way is tried, or has proved quicker (the rule `read-in-place`).
     Otherwise,
@@ -38,6 +38,11 @@ pub struct ReadInPlace {
 }
 
 impl ReadInPlace {
+    /// Nothing was tried so far.
+    pub fn new(coordinator: &SharedCoordinator) -> ReadInPlace {
+        ReadInPlace { tries: Default::default(), trials: RefCell::new(Kinds::new(coordinator)) }
+    }
+
     /// A call begins at `now`, in nanoseconds, in which members [may read in place](super::may_read_in_place) blocks of `len` bytes.
     pub fn begin(&self, what: Collective, len: usize, now: impl FnOnce() -> u64) -> InPlace {
         if !self.is_due(what) {
@@ -53,7 +58,7 @@ impl ReadInPlace {
     }
 
     fn is_due(&self, what: Collective) -> bool {
-        self.tries[what as usize].is_due() || !rules::ASK_PLACES.applies()
+        self.tries[what as usize].is_due() || !rules::READ_IN_PLACE.applies()
     }
 
     /// What this member has measured, of the call that began last.

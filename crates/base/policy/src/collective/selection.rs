@@ -2,7 +2,11 @@
 
 use super::algorithm::{Messages, fits};
 use super::names::{Algorithm, Collective};
-use std::fmt;
+use alloc::format;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::fmt;
 
 /// A way that the user forces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +102,7 @@ impl fmt::Display for SelectionError {
     }
 }
 
-impl std::error::Error for SelectionError {}
+impl core::error::Error for SelectionError {}
 
 impl Selection {
     /// Reads pairs of collective and way, separated by commas.

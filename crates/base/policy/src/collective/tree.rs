@@ -10,6 +10,8 @@
 
 mod spread;
 
+use alloc::vec;
+use alloc::vec::Vec;
 /// The parts of the machine that a member is bound to, the widest first: package, NUMA node, third-level cache. [`ANYWHERE`]: to none of
 /// that kind.
 pub type Parts = [u32; 3];

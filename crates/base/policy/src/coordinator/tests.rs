@@ -91,7 +91,8 @@ fn two_trials_never_overlap() {
 /// Trials of what is done with each transfer, for each of its aspects: the transfer takes what all aspects take. Returns how many of the last
 /// thousand went by way 1 in each aspect.
 fn together<const N: usize>(transfers: u32, took: [[u64; 2]; N]) -> [u32; N] {
-    let mut tables: [Trials; N] = std::array::from_fn(|_| Trials::default());
+    let coordinator = SharedCoordinator::default();
+    let mut tables: [Trials; N] = std::array::from_fn(|_| Trials::new(&coordinator));
     let (mut now, mut others) = (0, [0; N]);
     for number in 0..transfers {
         let mut all = 0;
@@ -134,7 +135,8 @@ fn a_trial_alone_is_not_changed_by_the_coordinator() {
 
 #[test]
 fn a_joint_trial_holds_its_cell_until_it_has_decided() {
-    let (mut joint, mut single, mut now) = (Kinds::<JointTrial>::default(), Trials::default(), 0);
+    let coordinator = SharedCoordinator::default();
+    let (mut joint, mut single, mut now) = (Kinds::<JointTrial>::new(&coordinator), Trials::new(&coordinator), 0);
     let cell = Cell(21);
     for number in 0..TURN * TURNS {
         let (trial, same) = joint.begin_joint(1, cell);

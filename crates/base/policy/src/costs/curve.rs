@@ -1,5 +1,8 @@
 //! A cost as a function of size.
 
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 /// Nanoseconds by size: points with the sizes rising, straight lines between them.
 ///
 /// What moving bytes costs is a fixed part and a part per byte, with bends where a cache ends, so

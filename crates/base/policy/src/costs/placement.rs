@@ -1,6 +1,6 @@
 //! How two cores stand to each other, and what is known by that.
 
-use std::cell::OnceCell;
+use core::cell::OnceCell;
 
 /// Classes of placement.
 pub const PLACEMENTS: usize = 5;

@@ -1,7 +1,7 @@
 //! What it costs to turn private memory into shared memory in place, and what that saves each message from there on.
 
-use std::ops::RangeInclusive;
-use std::rc::Rc;
+use alloc::rc::Rc;
+use core::ops::RangeInclusive;
 
 use super::{Costs, Mover, Placement, Warmth};
 

@@ -6,6 +6,8 @@
 //! other out, and a buffer that has more than one use in `WAYS + 1` of those of its set stays.
 
 use crate::costs::Warmth;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 /// Buffers of one set.
 pub const WAYS: usize = 8;

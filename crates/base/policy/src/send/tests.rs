@@ -68,6 +68,8 @@ struct World {
     located: Source,
     known: Source,
     published: Option<PublishedReceive>,
+    /// What takes such a message is left alone.
+    streams: bool,
     copies: bool,
     one_copy: bool,
     zero_copy: ZeroCopy,
@@ -75,6 +77,15 @@ struct World {
     blocks: Option<u64>,
     segments: bool,
     asked: Vec<String>,
+}
+
+/// The way into a published receive where that is known of the copy before.
+fn chosen(mode: CopyMode) -> Chosen<Deliver> {
+    match mode {
+        CopyMode::Single => Chosen { way: Deliver::Joint { begins: true }, by: ChosenBy::Plan },
+        CopyMode::Packets => Chosen { way: Deliver::Packets, by: ChosenBy::Plan },
+        CopyMode::ByCosts => Chosen { way: Deliver::Mapped, by: ChosenBy::Costs },
+    }
 }
 
 const PUBLISHED: Option<PublishedReceive> = Some(PublishedReceive { is_private: false, waits: true });
@@ -91,6 +102,7 @@ fn plain() -> World {
         located: SHARED.source,
         known: FACTS.source,
         published: None,
+        streams: false,
         copies: false,
         one_copy: false,
         zero_copy: ZeroCopy::No,
@@ -140,6 +152,11 @@ impl World {
                 self.note("receive");
                 known.published = Some(self.published);
             }
+            Step::Choose(mode) => {
+                self.note(format!("choose {mode:?}"));
+                known.delivery = Some((!self.streams).then(|| chosen(mode)));
+            }
+            Step::PassBy => *known = Known::aside(known.source, known.turn),
             Step::LookReady { predicts } => {
                 self.note(format!("readiness {predicts}"));
                 let seen = self.readiness == Readiness::Predicted && !predicts;
@@ -175,8 +192,8 @@ impl World {
 /// The plan, and what was asked for it.
 fn ask(case: &Case, world: &World) -> (SendPlan, Vec<String>) {
     let mut world = world.clone();
-    let aside = if case.offered { offered } else { aside };
-    (world.decide(case.facts(), Known::new(case.source), aside).plan, world.asked)
+    let ask = if case.offered { offered } else { send };
+    (world.decide(case.facts(), Known::aside(case.source, None), ask).plan, world.asked)
 }
 
 /// A message whose receiver has been seen to wait.
@@ -310,7 +327,7 @@ fn a_message_whose_published_receive_is_gone_keeps_its_turn() {
     for one_copy in [false, true] {
         let mut world = world.clone();
         let known = Known::aside(case.source, Some(Turn::untried(Copied::Dense, one_copy)));
-        let plan = world.decide(case.facts(), known, aside).plan;
+        let plan = world.decide(case.facts(), known, send).plan;
         assert_eq!((plan, world.asked), (if one_copy { GET_KEPT } else { CHOSEN }, vec![]), "{one_copy}");
     }
     let (plan, asked) = ask(&case, &world);
@@ -337,38 +354,81 @@ fn a_short_message_passes_by_one_comparison() {
 fn a_published_receive_is_delivered_into() {
     let published = World { published: PUBLISHED, ..plain() };
     let (plan, asked) = start(&FACTS, &published);
-    assert_eq!(plan, SendPlan::Deliver(CopyMode::ByDevice));
-    assert_eq!(asked[..2], ["locate Awaited", "receive"], "where it lies is asked first");
+    assert_eq!(plan, SendPlan::Deliver(Deliver::Mapped));
+    assert_eq!(asked, ["locate Awaited", "receive", "choose ByCosts"], "where it lies is asked first");
     let (plan, asked) = start(&FACTS, &World { speculative: Some(false), ..published.clone() });
-    assert_eq!(plan, SendPlan::Deliver(CopyMode::ByDevice));
+    assert_eq!(plan, SendPlan::Deliver(Deliver::Mapped));
     assert_eq!(asked[..2], ["receive", "locate Awaited"], "unless there is a speculative address");
     let later = Case { caller: Caller::Nonblocking, ..FACTS };
     let (_, asked) = start(&later, &published);
     assert_eq!(asked[..2], ["receive", "locate Message"], "packets would do");
     let longest = Case { size: 9 * EAGER, ..FACTS };
+    let (plan, asked) = start(&longest, &published);
+    assert_eq!(plan, SendPlan::Deliver(Deliver::Mapped));
+    assert_eq!(asked, ["locate Message", "receive", "choose ByCosts"], "its memory is of use in any case");
     let (plan, asked) = start(&longest, &plain());
-    assert!(matches!(plan, SendPlan::Deliver(_)), "the device looks");
-    assert_eq!(asked[0], "locate Message");
+    assert_eq!(
+        (plan, &asked[..2]),
+        (GET, &["locate Message".to_owned(), "receive".to_owned()][..]),
+        "none is published"
+    );
+}
+
+#[test]
+fn a_published_receive_that_is_left_alone_is_forgotten() {
+    let streams = World { published: PUBLISHED, streams: true, ..plain() };
+    let (plan, asked) = start(&FACTS, &streams);
+    assert_eq!(plan, PACKETS, "its receiver computes");
+    assert_eq!(asked[..3], ["locate Awaited", "receive", "choose ByCosts"]);
+    assert_eq!(asked[3..], ["readiness true"], "what was known of the receiver may have changed");
+    assert_eq!(start(&FACTS, &World { readiness: Readiness::Seen, ..streams.clone() }).0, GET);
+    let longest = Case { size: 9 * EAGER, ..FACTS };
+    assert_eq!(start(&longest, &streams).0, GET);
+}
+
+#[test]
+fn the_reason_names_who_has_chosen() {
+    let world = World { published: PUBLISHED, both: true, ..plain() };
+    let facts = Facts { pair: world.pair(), ..FACTS.facts() };
+    let known = |turn| Known {
+        located: true,
+        speculative: Some(None),
+        published: Some(PUBLISHED),
+        turn: Some(Turn::untried(Copied::Dense, turn)),
+        ..Known::new(SHARED.source)
+    };
+    let told = |turn, by| {
+        let way = if turn { Deliver::Mapped } else { Deliver::Packets };
+        let known = Known { delivery: Some(Some(Chosen { way, by })), ..known(turn) };
+        send(&facts, &known).expect("all is known").reason.why("cma").to_string()
+    };
+    assert_eq!(told(false, ChosenBy::Plan), "it has proved quicker in this program (rule copies)");
+    assert_eq!(told(false, ChosenBy::Trial), "it has proved quicker in this program (rule copies)");
+    assert_eq!(told(true, ChosenBy::Costs), "its receive was published (by costs: cma)");
+    assert_eq!(told(true, ChosenBy::Offload), "the program computes meanwhile, at no cost of the copy (by costs: cma)");
+    assert_eq!(told(true, ChosenBy::Mechanism), "its receive was published (TERN_MECHANISM)");
+    assert_eq!(told(true, ChosenBy::Length), "its receive was published (TERN_SINGLE_COPY_FROM)");
 }
 
 #[test]
 fn who_waits_for_a_message_into_private_memory_gets_packets() {
     let of = |waits| World { published: Some(PublishedReceive { is_private: true, waits }), ..plain() };
     assert_eq!(start(&FACTS, &of(true)).0, PACKETS);
-    assert_eq!(start(&FACTS, &of(false)).0, SendPlan::Deliver(CopyMode::ByDevice), "it computes meanwhile");
+    assert_eq!(start(&FACTS, &of(false)).0, SendPlan::Deliver(Deliver::Mapped), "it computes meanwhile");
 }
 
 #[test]
 fn the_copy_into_a_published_receive_is_the_one_that_proved_quicker() {
     let world = World { published: PUBLISHED, both: true, ..plain() };
-    for (once, mode) in [(true, CopyMode::Single), (false, CopyMode::Packets)] {
-        assert_eq!(start(&FACTS, &World { once, ..world.clone() }).0, SendPlan::Deliver(mode));
+    let joint = Deliver::Joint { begins: true };
+    for (once, way) in [(true, joint), (false, Deliver::Packets)] {
+        assert_eq!(start(&FACTS, &World { once, ..world.clone() }).0, SendPlan::Deliver(way));
     }
     let private = World { located: FACTS.source, once: false, ..world.clone() };
-    assert_eq!(start(&FACTS, &private).0, SendPlan::Deliver(CopyMode::ByDevice), "the costs tell");
+    assert_eq!(start(&FACTS, &private).0, SendPlan::Deliver(Deliver::Mapped), "the costs tell");
     let left = Case { caller: Caller::Nonblocking, habit: Habit::Left, ..FACTS };
     let computes = World { both: false, ..world };
-    assert_eq!(start(&left, &computes).0, SendPlan::Deliver(CopyMode::Single), "the program computes meanwhile");
+    assert_eq!(start(&left, &computes).0, SendPlan::Deliver(joint), "the program computes meanwhile");
 }
 
 #[test]

@@ -1,13 +1,16 @@
 //! Choices that were made before, so that a message pays one load for its choice.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
-use std::rc::Rc;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
+use alloc::vec;
+use core::cell::{Cell, RefCell};
 
 use tern_settings::Mechanism;
 
 use super::sizes::{CLASSES, block_class, class, rounded};
-use super::{Choice, Rooted, SingleCopy, Situation, Stage, Thresholds, Transfer, choose};
+use super::{Choice, ChosenBy, Rooted, SingleCopy, Situation, Stage, Thresholds, Transfer, choose};
+use crate::coordinator::SharedCoordinator;
 use crate::costs::{Costs, Placement, Warmth};
 use crate::pair::{Bound, Times};
 use crate::rounds::Rounds;
@@ -29,6 +32,7 @@ pub struct Chooser {
     /// By situation and class of size: number of the transfer plus one. Zeros, so the kernel
     /// gives pages only to what is asked for: a page per placement, warmth, and so on.
     cells: Box<[Cell<u8>]>,
+    coordinator: SharedCoordinator,
     contests: RefCell<Contests>,
 }
 
@@ -36,7 +40,7 @@ pub struct Chooser {
 #[derive(Debug, Default)]
 struct Contests {
     /// By cell: packets and the kernel's copy, and which of them is presumed to be better.
-    ways: HashMap<usize, ([Transfer; 2], usize)>,
+    ways: BTreeMap<usize, ([Transfer; 2], usize)>,
     rounds: Rounds,
 }
 
@@ -47,7 +51,14 @@ impl Chooser {
         let cells = vec![EMPTY; CLASSES << BITS].into_boxed_slice();
         // SAFETY: a Cell<u8> is laid out as its u8, and the box is the only owner.
         let cells = unsafe { Box::from_raw(Box::into_raw(cells) as *mut [Cell<u8>]) };
-        Chooser { costs, asked, single_copy, cells, contests: RefCell::default() }
+        let coordinator = SharedCoordinator::default();
+        let contests = Contests { ways: BTreeMap::new(), rounds: Rounds::new(&coordinator) };
+        Chooser { costs, asked, single_copy, cells, coordinator, contests: RefCell::new(contests) }
+    }
+
+    /// The coordinator that all trials of this process ask.
+    pub fn coordinator(&self) -> &SharedCoordinator {
+        &self.coordinator
     }
 
     /// The costs in use.
@@ -89,6 +100,18 @@ impl Chooser {
             EMPTY => self.fill(at, situation, now),
             CONTESTED => self.contest(at, situation.size, now),
             cell => Transfer::ALL[usize::from(cell) - 1],
+        }
+    }
+
+    /// Who has picked a transfer for such a message.
+    #[inline]
+    pub fn picked_by(&self, situation: &Situation) -> ChosenBy {
+        let contested = self.cells[index(situation)].get() == CONTESTED;
+        match self.asked_for(situation) {
+            _ if contested => ChosenBy::Trial,
+            _ if self.asked != Mechanism::Auto => ChosenBy::Mechanism,
+            asked if asked != Mechanism::Auto && self.single_copy.is_asked => ChosenBy::Length,
+            _ => ChosenBy::Costs,
         }
     }
 
@@ -271,7 +294,7 @@ pub(crate) mod tests {
 
     #[test]
     fn every_situation_has_a_cell_of_its_own() {
-        let mut cells = HashMap::new();
+        let mut cells = std::collections::HashMap::new();
         for situation in situations() {
             for size in [0, 1 << 10, 1 << 20] {
                 let situation = Situation { size, ..situation };

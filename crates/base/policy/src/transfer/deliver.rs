@@ -1,13 +1,12 @@
-//! Who copies the bytes of a message, and by which mechanism, once its receive is known: the steps that a device takes.
+//! Who copies the bytes of a message, and by which mechanism, once its receive is known.
 //!
-//! The device states the facts of the message as a [`Situation`], and does what it is told. Where a step turns out to be impossible, the
+//! The device states the facts of the message as a [`Situation`], and does what it is told by the plan. Where that turns out to be impossible, the
 //! message goes in packets.
 
-use std::ops::RangeInclusive;
+use core::ops::RangeInclusive;
 
-use super::{By, Chooser, Situation, Stage, Transfer};
+use super::{By, Chooser, Chosen, ChosenBy, Situation, Stage, Transfer};
 use crate::offload::{self, is_worth_a_thread};
-use crate::plan::CopyMode;
 use tern_settings::Mechanism;
 
 /// Bytes that one side copies at a time when both are at work: of a message up to twice as long two chunks, which are as many as two
@@ -25,11 +24,20 @@ pub fn chunk(len: u64, by_kernel: bool) -> u64 {
     }
 }
 
-/// What the sender of a message does with a published receive.
+/// What a sender knows of the copy into a published receive, before it is known where that lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyMode {
+    /// One copy has proved quicker, or the program computes meanwhile. It holds between shared memories.
+    Single,
+    /// Packets have proved quicker. It holds between shared memories.
+    Packets,
+    /// Nothing: the costs tell.
+    ByCosts,
+}
+
+/// How the sender of a message gets it into a published receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deliver {
-    /// It leaves the receive alone: the message goes on the stream, at once or after a request.
-    Stream,
     /// It sends packets for the receive.
     Packets,
     /// It copies alone, through its view of the receiver's memory.
@@ -45,6 +53,25 @@ pub enum Deliver {
     JointKernel,
     /// A thread of this process copies, chunk by chunk, and so may the receiver; or the kernel module copies all of it.
     HandedOver(offload::By),
+    /// A network card writes it there. Its device knows no other way.
+    Card,
+}
+
+impl Deliver {
+    /// For the user.
+    pub fn text(self) -> &'static str {
+        match self {
+            Deliver::Packets => "packets into the published receive",
+            Deliver::Mapped | Deliver::Kernel | Deliver::Card => "one copy into the published receive",
+            Deliver::Joint { .. } | Deliver::JointKernel => {
+                "one copy into the published receive, by both processes or by the receiver"
+            }
+            Deliver::HandedOver(offload::By::Module) => {
+                "one copy into the published receive, by the kernel module beside the program"
+            }
+            Deliver::HandedOver(_) => "one copy into the published receive, by a thread beside the program",
+        }
+    }
 }
 
 /// What the receiver of a message that waits at its sender does.
@@ -62,6 +89,8 @@ pub enum Get {
     JointKernel,
     /// A thread of this process copies, chunk by chunk, and so may the sender; or the kernel module copies all of it.
     HandedOver(offload::By),
+    /// A network card reads it. Its device knows no other way.
+    Card,
 }
 
 impl Situation {
@@ -97,11 +126,15 @@ impl Chooser {
         (long && (by == offload::By::Module || offload::has_thread(asked))).then_some(by)
     }
 
-    /// What the sender does that sees a published receive. `waits`: its program waits for the message. `copy`: what trials have found.
+    /// How a message gets into the published receive that its sender sees. `None`: the sender leaves that receive alone, and the message goes on the
+    /// stream, at once or after a request. `waits`: its program waits for the message. `copy`: what trials have found.
     #[inline]
-    pub fn deliver(&self, situation: &Situation, waits: bool, copy: CopyMode, now: impl FnOnce() -> u64) -> Deliver {
+    pub fn deliver(
+        &self, situation: &Situation, waits: bool, copy: CopyMode, now: impl FnOnce() -> u64,
+    ) -> Option<Chosen<Deliver>> {
+        let chosen = |way, by| Some(Chosen { way, by });
         if let Some(by) = self.hands_over(situation) {
-            return Deliver::HandedOver(by);
+            return chosen(Deliver::HandedOver(by), ChosenBy::Offload);
         }
         let both = situation.allows(Transfer::Mapped { by: By::Both }) && !situation.crowded;
         // One chunk is copied faster by who reads from the other's cache than by who writes to what the other has. A sender that could
@@ -109,44 +142,47 @@ impl Chooser {
         let joint = || Deliver::Joint { begins: waits && situation.size > chunk(situation.size, false) };
         if situation.source_shared && situation.target_shared {
             match copy {
-                CopyMode::Packets => return Deliver::Packets,
-                CopyMode::Single if both => return joint(),
-                CopyMode::Single => return Deliver::Mapped,
-                CopyMode::ByDevice => {}
+                CopyMode::Packets => return chosen(Deliver::Packets, ChosenBy::Plan),
+                CopyMode::Single if both => return chosen(joint(), ChosenBy::Plan),
+                CopyMode::Single => return chosen(Deliver::Mapped, ChosenBy::Plan),
+                CopyMode::ByCosts => {}
             }
         }
         let private = !situation.source_shared && !situation.target_shared;
         if (!situation.eager || private) && !waits && !both && situation.other_waits {
             // The receiver has time to fetch it, or to take packets if the sender soon waits too.
-            return Deliver::Stream;
+            return None;
         }
-        match self.pick(situation, now) {
-            Transfer::Eager => Deliver::Stream,
+        let way = match self.pick(situation, now) {
             Transfer::Pipe => Deliver::Packets,
             Transfer::Mapped { .. } if both => joint(),
             Transfer::Mapped { by: By::Both | By::Sender } => Deliver::Mapped,
             Transfer::Cma { by: By::Both } if waits => Deliver::JointKernel,
             Transfer::Cma { by: By::Sender | By::Both } => Deliver::Kernel,
             // The sender asks to send, and the receiver fetches.
-            Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => Deliver::Stream,
-        }
+            Transfer::Eager | Transfer::Mapped { by: By::Receiver } | Transfer::Cma { by: By::Receiver } => {
+                return None;
+            }
+        };
+        chosen(way, self.picked_by(situation))
     }
 
     /// What the receiver does that may get a message from where it lies.
     #[inline]
-    pub fn get(&self, situation: &Situation, now: impl FnOnce() -> u64) -> Get {
+    pub fn get(&self, situation: &Situation, now: impl FnOnce() -> u64) -> Chosen<Get> {
         if let Some(by) = self.hands_over(situation) {
-            return Get::HandedOver(by);
+            return Chosen { way: Get::HandedOver(by), by: ChosenBy::Offload };
         }
         let shares =
             |by, by_kernel| by == By::Both && !situation.crowded && situation.size > chunk(situation.size, by_kernel);
-        match self.pick(situation, now) {
+        let way = match self.pick(situation, now) {
             Transfer::Mapped { by } if shares(by, false) => Get::Joint,
             Transfer::Mapped { .. } => Get::Mapped,
             Transfer::Cma { by } if shares(by, true) => Get::JointKernel,
             Transfer::Cma { .. } => Get::Kernel,
             Transfer::Eager | Transfer::Pipe => Get::Packets,
-        }
+        };
+        Chosen { way, by: self.picked_by(situation) }
     }
 }
 
@@ -187,16 +223,19 @@ mod tests {
     #[test]
     fn trials_decide_between_shared_memories() {
         let chooser = chooser(&[Mover::Pipe]);
-        let deliver = |situation: &Situation, copy| chooser.deliver(situation, true, copy, || 0);
+        let deliver =
+            |situation: &Situation, copy| chooser.deliver(situation, true, copy, || 0).expect("not on the stream");
+        let told = |way| Chosen { way, by: ChosenBy::Plan };
         let waits = shared(Stage::Published);
-        assert_eq!(deliver(&waits, CopyMode::Packets), Deliver::Packets);
-        assert_eq!(deliver(&waits, CopyMode::Single), Deliver::Joint { begins: true });
+        assert_eq!(deliver(&waits, CopyMode::Packets), told(Deliver::Packets));
+        assert_eq!(deliver(&waits, CopyMode::Single), told(Deliver::Joint { begins: true }));
         let computes = Situation { other_waits: false, ..waits };
-        assert_eq!(deliver(&computes, CopyMode::Single), Deliver::Mapped);
+        assert_eq!(deliver(&computes, CopyMode::Single), told(Deliver::Mapped));
         let crowded = Situation { crowded: true, ..waits };
-        assert_eq!(deliver(&crowded, CopyMode::Single), Deliver::Mapped);
+        assert_eq!(deliver(&crowded, CopyMode::Single), told(Deliver::Mapped));
         let from_private = Situation { source_shared: false, other_waits: false, ..waits };
-        assert_eq!(deliver(&from_private, CopyMode::Packets), Deliver::Mapped, "the trial was of other memory");
+        let mapped = Chosen { way: Deliver::Mapped, by: ChosenBy::Costs };
+        assert_eq!(deliver(&from_private, CopyMode::Packets), mapped, "the trial was of other memory");
     }
 
     #[test]
@@ -204,7 +243,7 @@ mod tests {
         let chooser = chooser(&[Mover::MappedBoth]);
         let deliver = |size, waits| {
             let situation = Situation { size, ..shared(Stage::Published) };
-            chooser.deliver(&situation, waits, CopyMode::ByDevice, || 0)
+            chooser.deliver(&situation, waits, CopyMode::ByCosts, || 0).expect("not on the stream").way
         };
         assert_eq!(deliver(LONG, true), Deliver::Joint { begins: true });
         assert_eq!(deliver(LONG, false), Deliver::Joint { begins: false });
@@ -214,25 +253,27 @@ mod tests {
     #[test]
     fn a_receiver_that_has_time_fetches_what_its_sender_does_not_wait_for() {
         let chooser = chooser(&[Mover::CmaBoth]);
-        let deliver = |situation: &Situation, waits| chooser.deliver(situation, waits, CopyMode::ByDevice, || 0);
+        let deliver = |situation: &Situation, waits| {
+            chooser.deliver(situation, waits, CopyMode::ByCosts, || 0).map(|chosen| chosen.way)
+        };
         let waits = private(Stage::Published);
-        assert_eq!(deliver(&waits, false), Deliver::Stream);
-        assert_eq!(deliver(&waits, true), Deliver::JointKernel);
-        assert_eq!(deliver(&Situation { other_waits: false, ..waits }, false), Deliver::Kernel);
+        assert_eq!(deliver(&waits, false), None);
+        assert_eq!(deliver(&waits, true), Some(Deliver::JointKernel));
+        assert_eq!(deliver(&Situation { other_waits: false, ..waits }, false), Some(Deliver::Kernel));
     }
 
     #[test]
     fn packets_are_for_a_receive_and_eager_ones_are_not() {
         let deliver = |quick, eager| {
             let situation = Situation { eager, ..private(Stage::Published) };
-            chooser(&[quick]).deliver(&situation, true, CopyMode::ByDevice, || 0)
+            chooser(&[quick]).deliver(&situation, true, CopyMode::ByCosts, || 0).map(|chosen| chosen.way)
         };
-        assert_eq!([deliver(Mover::Pipe, false), deliver(Mover::Eager, true)], [Deliver::Packets, Deliver::Stream]);
+        assert_eq!([deliver(Mover::Pipe, false), deliver(Mover::Eager, true)], [Some(Deliver::Packets), None]);
     }
 
     #[test]
     fn a_receiver_gets_a_message_alone_or_with_its_sender() {
-        let get = |quick: &[Mover], situation: Situation| chooser(quick).get(&situation, || 0);
+        let get = |quick: &[Mover], situation: Situation| chooser(quick).get(&situation, || 0).way;
         let (shared, private) = (shared(Stage::Requested), private(Stage::Requested));
         assert_eq!(get(&[Mover::MappedBoth], shared), Get::Joint);
         assert_eq!(get(&[Mover::Mapped], shared), Get::Mapped);
@@ -252,28 +293,33 @@ mod tests {
         let auto = asked(Mechanism::Auto);
         let with = |situation: Situation| Situation { has_copier: true, ..situation };
         let deliver = |chooser: &Chooser, situation, copy| chooser.deliver(&with(situation), false, copy, || 0);
-        let over = Deliver::HandedOver;
+        let over = |by| Some(Chosen { way: Deliver::HandedOver(by), by: ChosenBy::Offload });
+        let get = |by| Chosen { way: Get::HandedOver(by), by: ChosenBy::Offload };
+        let handed = |chosen: Option<Chosen<Deliver>>| match chosen?.way {
+            Deliver::HandedOver(by) => Some(by),
+            _ => None,
+        };
         let published = Stage::Published;
         assert_eq!(deliver(&auto, shared(published), CopyMode::Packets), over(By::View));
-        assert_eq!(deliver(&auto, private(published), CopyMode::ByDevice), over(By::Number));
-        assert_eq!(auto.get(&with(private(Stage::Requested)), || 0), Get::HandedOver(By::Number));
-        assert_eq!(auto.get(&with(shared(Stage::Requested)), || 0), Get::HandedOver(By::View));
+        assert_eq!(deliver(&auto, private(published), CopyMode::ByCosts), over(By::Number));
+        assert_eq!(auto.get(&with(private(Stage::Requested)), || 0), get(By::Number));
+        assert_eq!(auto.get(&with(shared(Stage::Requested)), || 0), get(By::View));
         // The module copies declared memory quicker than CMA by these costs, and needs no thread.
         let declared = Situation { by_module: true, ..private(published) };
-        assert_eq!(deliver(&auto, declared, CopyMode::ByDevice), over(By::Module));
-        assert_eq!(deliver(&asked(Mechanism::Module), declared, CopyMode::ByDevice), over(By::Module));
-        assert_eq!(deliver(&asked(Mechanism::Cma), declared, CopyMode::ByDevice), over(By::Number));
+        assert_eq!(deliver(&auto, declared, CopyMode::ByCosts), over(By::Module));
+        assert_eq!(deliver(&asked(Mechanism::Module), declared, CopyMode::ByCosts), over(By::Module));
+        assert_eq!(deliver(&asked(Mechanism::Cma), declared, CopyMode::ByCosts), over(By::Number));
         let short = Situation { size: 4 << 10, ..private(published) };
-        assert!(!matches!(deliver(&auto, short, CopyMode::ByDevice), Deliver::HandedOver(_)));
+        assert_eq!(handed(deliver(&auto, short, CopyMode::ByCosts)), None);
         let pieces = Situation { block: 8 << 10, ..private(published) };
-        assert!(!matches!(deliver(&auto, pieces, CopyMode::ByDevice), Deliver::HandedOver(_)));
+        assert_eq!(handed(deliver(&auto, pieces, CopyMode::ByCosts)), None);
         let refused = Situation { push: false, ..private(published) };
-        assert!(!matches!(deliver(&auto, refused, CopyMode::ByDevice), Deliver::HandedOver(_)));
+        assert_eq!(handed(deliver(&auto, refused, CopyMode::ByCosts)), None);
         for (mechanism, wanted) in
             [(Mechanism::Cma, Some(By::Number)), (Mechanism::Mapped, Some(By::View)), (Mechanism::Pipe, None)]
         {
-            let step = deliver(&asked(mechanism), Situation { push: true, ..shared(published) }, CopyMode::ByDevice);
-            assert_eq!(wanted.is_some(), matches!(step, Deliver::HandedOver(by) if Some(by) == wanted));
+            let step = deliver(&asked(mechanism), Situation { push: true, ..shared(published) }, CopyMode::ByCosts);
+            assert_eq!(handed(step), wanted);
         }
     }
 

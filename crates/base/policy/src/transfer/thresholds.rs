@@ -1,13 +1,14 @@
 //! Lengths from which a way pays between two processes, by what their cores share.
 
-use std::ops::RangeInclusive;
+use core::ops::RangeInclusive;
 
 use tern_settings::Mechanism;
 
 use super::sizes::rounded;
 use super::{Choice, FETCHED_BY_KERNEL_FROM, Situation, Stage, choose, may_fetch_by_kernel};
-use crate::costs::{Costs, Placement};
+use crate::costs::{Costs, Placement, Promotion};
 use crate::pair::{FETCHED, FETCHED_FROM, FETCHED_SURELY};
+use alloc::rc::Rc;
 
 /// The smallest message that could go otherwise than in packets, and one from which on nothing changes.
 pub const SMALLEST: u64 = 4 << 10;
@@ -38,7 +39,7 @@ impl Thresholds<'_> {
             placement: self.placement,
             ..Situation::default()
         };
-        let sizes = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= eager);
+        let sizes = core::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= eager);
         let pays = |size: u64, choice: Choice| match self.asked {
             Mechanism::Auto => choice.pays_to_publish(size, self.costs.publishing(self.placement)),
             _ => choice.transfer.by().is_some(),
@@ -50,9 +51,9 @@ impl Thresholds<'_> {
     /// From so many bytes on a message between private memories may be there sooner if a receiver that waits has the kernel copy it
     /// alone than in packets: both ways should be tried. `u64::MAX`: never.
     pub fn kernel_fetches_from(&self) -> u64 {
-        let longer = std::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= LARGEST);
+        let longer = core::iter::successors(Some(SMALLEST), |size| Some(2 * size)).take_while(|&size| size <= LARGEST);
         let longer = longer.skip_while(|&size| size < FETCHED_BY_KERNEL_FROM);
-        let mut sizes = std::iter::once(FETCHED_BY_KERNEL_FROM).chain(longer);
+        let mut sizes = core::iter::once(FETCHED_BY_KERNEL_FROM).chain(longer);
         let pays = |&size: &u64| match self.asked {
             Mechanism::Auto => may_fetch_by_kernel(self.costs, self.placement, size),
             asked => matches!(asked, Mechanism::Cma | Mechanism::Module),
@@ -67,6 +68,17 @@ impl Thresholds<'_> {
         let least = self.packets_below(true, false, most as u64);
         usize::try_from(least).unwrap_or(usize::MAX).max(FETCHED_FROM)..=most
     }
+}
+
+/// What promotion costs and saves by what memory is used for, in the order of [`Purpose`](crate::Purpose). `told`: the kernel tells where memory lies.
+pub fn promotions(costs: &Rc<Costs>, asked: Mechanism, placement: Placement, told: bool) -> [Promotion; 4] {
+    let fetched = Thresholds { costs, asked, placement }.fetched(told);
+    [
+        Promotion::for_messages(costs, placement, true),
+        Promotion::for_awaited(costs, placement, fetched),
+        Promotion::for_exchanges(costs, placement),
+        Promotion::for_collectives(costs, placement),
+    ]
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Part of the engine: the streams of packets. What waits to be sent, in order; where the rest of a message belongs; who wants to be asked.
 
-use crate::{Data, Proc};
+use crate::Proc;
 use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use tern_counters as counters;
@@ -52,53 +52,6 @@ pub enum Incoming {
     Nowhere,
     Transfer(u32),
     Arrival(u32),
-}
-
-/// Bytes of a message that go into one packet: the receiver copies one out while the sender copies the next in. Small enough to
-/// start early, large enough that the packets themselves do not count: a message of this length goes sooner whole than as two.
-pub const PIECE: usize = 8 << 10;
-
-/// The same while so much of the message is left that the last ones can be shorter, if the device takes as much.
-const LONG_PIECE: usize = 32 << 10;
-const LONG: usize = 128 << 10;
-
-/// The same in an exchange: nobody is idle while the last one is copied, since its sender has others to copy out, and its receiver to copy in.
-/// The longer they are, the less often two that copy at the same time wait for each other (a twentieth of the time).
-const EXCHANGED_PIECES: [usize; 2] = [64 << 10, 32 << 10];
-
-/// Blocks of a column of a matrix that go into one packet: to copy one out or in takes a cache line, and as long as 64 bytes in one run. To and
-/// fro, a column of 1024 doubles takes a fifth less so than as one packet.
-const BLOCKS_OF_PIECE: usize = 256;
-
-/// Bytes of a message of which `left` are left that go into its next packet; `most` if the device wants as many in one
-/// (`tern_device::Abilities::piece`).
-#[inline]
-pub fn piece(left: usize, most: Option<usize>, exchanged: bool) -> usize {
-    if let Some(most) = most {
-        return left.min(most);
-    }
-    if exchanged && let Some(long) = EXCHANGED_PIECES.into_iter().find(|&long| left >= long) {
-        return long;
-    }
-    if left < LONG { cut(left, PIECE) } else { LONG_PIECE }
-}
-
-/// The same for packets of `len` bytes. What is less than two of them is not cut: a short packet behind a long one takes as long as another
-/// long one (10 KiB 2.4 us instead of 1.65).
-#[inline]
-pub fn cut(left: usize, len: usize) -> usize {
-    if left < 2 * len { left } else { len }
-}
-
-/// Bytes of a packet of an eager message that lies in blocks, where that is fewer than [`piece`] says.
-#[inline]
-pub fn scattered_piece(data: &Data) -> Option<usize> {
-    if data.len() < 2 * BLOCKS_OF_PIECE {
-        // It is whole in one packet whatever its blocks are.
-        return None;
-    }
-    let piece = BLOCKS_OF_PIECE * data.block_per_line()?;
-    (piece < PIECE).then_some(piece)
 }
 
 /// The streams to and from all peers.
@@ -370,15 +323,5 @@ mod tests {
         assert_eq!(stream.incoming(1), Incoming::Transfer(5));
         stream.clear(1);
         assert_eq!(stream.incoming(1), Incoming::Nowhere);
-    }
-
-    #[test]
-    fn pieces_are_cut_by_what_is_left() {
-        assert_eq!(piece(10 << 10, None, false), 10 << 10, "less than two are not cut");
-        assert_eq!(piece(16 << 10, None, false), PIECE);
-        assert_eq!(piece(LONG, None, false), LONG_PIECE);
-        assert_eq!(piece(100 << 10, None, true), 64 << 10);
-        assert_eq!(piece(40 << 10, None, true), 32 << 10);
-        assert_eq!(piece(100 << 10, Some(1000), true), 1000, "the device wants no more");
     }
 }

@@ -9,7 +9,8 @@ use crate::{Data, Pattern, Proc, REVOKED, Sent, Status, Tuple};
 use tern_counters as counters;
 use tern_counters::events;
 use tern_mcm::{Delivery, Direct, Memory, News, Outgoing, Recall, RecallReason};
-use tern_policy::{self as policy, CopyMode, RecvPlan, Unpublished, Way};
+use tern_policy::transfer::Deliver;
+use tern_policy::{self as policy, RecvPlan, Unpublished, Way};
 
 /// Counts a message of `len` bytes that has looked for a published receive.
 fn count(delivery: &Delivery, len: usize) {
@@ -30,20 +31,16 @@ impl State {
 
     // ---- sending
 
-    /// Delivers a message, which lies where the plan tells, into the receive that a look has found, or finds now. `None`: there is none any
-    /// more. `waits`: see [`State::send`].
+    /// Delivers a message, which lies where the plan tells, in that way into the receive that a look has found. `None`: the receive is there no more.
     #[cold]
     pub(super) fn send_direct(
-        &mut self, to: Proc, tuple: &Tuple, data: &Data, waits: bool, (mode, planned): (CopyMode, &Planned),
+        &mut self, to: Proc, tuple: &Tuple, data: &Data, (way, planned): (Deliver, &Planned),
     ) -> Option<Sent> {
         let Planned { decision, memory, found, .. } = planned;
-        let found = found.or_else(|| {
-            let key = key(tuple.context, tuple.source, tuple.tag);
-            self.direct().find_published(to, &key, self.queues.last(to, tuple), data.len() as u64)
-        })?;
+        let found = found.expect("a look has found what the plan delivers into");
         let request = self.requests.start_send(to, *tuple, data.clone());
         self.rendezvous.keep_located(request, memory);
-        let message = Outgoing { source: memory, sender: request, waits, then: self.then(waits), mode };
+        let message = Outgoing { source: memory, sender: request, way };
         // What is published matches, so that standard and synchronous sends are alike.
         let delivery = self.direct().deliver(to, &found, &message);
         count(&delivery, data.len());
@@ -54,7 +51,7 @@ impl State {
                 return Some(Sent::Pending(crate::Request(request)));
             }
             Delivery::Packets { receiver, room } => {
-                if let (CopyMode::Single, Some(turn)) = (mode, &planned.turn) {
+                if let (true, Some(turn)) = (way != Deliver::Packets, &planned.turn) {
                     self.learned.give_back(turn);
                 }
                 let end = data.len().min(room as usize);

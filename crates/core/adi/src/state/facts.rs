@@ -2,10 +2,11 @@
 
 use super::State;
 use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
-use tern_mcm::{Found, Key, Lending, Memory, PeerState, SpeculativeAddress, Use};
+use tern_mcm::{Found, Key, Lending, Memory, PeerState, SpeculativeAddress, Use, way_into};
 use tern_policy::pair::Pair;
+use tern_policy::transfer::ChosenBy;
 use tern_policy::{
-    self as policy, Address, Along, Copied, Decision, Facts, Known, Message, Outcome, Purpose, RecvFacts, RecvKnown,
+    self as policy, Address, Along, Copied, CopyMode, Decision, Facts, Known, Message, Purpose, RecvFacts, RecvKnown,
     RecvOutcome, RecvPlan, RecvStep, Source, Step, Turn, ZeroCopy,
 };
 
@@ -53,6 +54,8 @@ pub(super) struct Planned {
     pub found: Option<Found>,
     /// What its trial has told it.
     pub turn: Option<Turn>,
+    /// It goes into no published receive, though it was to go into one.
+    pub passes_by: bool,
 }
 
 impl<'a> Sending<'a> {
@@ -73,17 +76,18 @@ impl<'a> Sending<'a> {
         Sending { known, ..Sending::new(state, to, tuple, data, facts, planned.memory) }
     }
 
-    /// Takes the steps that `next` tells, until it tells how the message goes.
+    /// Takes the steps that the policy tells, until it tells how the message goes.
     #[inline]
-    pub fn plan(&mut self, next: impl Fn(&Facts, &Known) -> Outcome<Decision>) -> Planned {
+    pub fn plan(&mut self) -> Planned {
         loop {
-            match next(self.facts, &self.known) {
+            match policy::send(self.facts, &self.known) {
                 Ok(decision) => {
                     let memory = match decision.address {
                         Address::Speculative { .. } => self.speculative.unwrap_or(self.memory),
                         Address::Located => self.memory,
                     };
-                    return Planned { decision, memory, span: self.span, found: self.found, turn: self.known.turn };
+                    let Known { turn, passes_by, .. } = self.known;
+                    return Planned { decision, memory, span: self.span, found: self.found, turn, passes_by };
                 }
                 Err(step) => self.take(step),
             }
@@ -106,6 +110,8 @@ impl<'a> Sending<'a> {
                 self.found = self.state.direct().find_published(to, &key, last, len as u64);
                 self.known.published = Some(self.found.map(|found| found.receive));
             }
+            Step::Choose(mode) => self.choose(mode),
+            Step::PassBy => self.known = Known::aside(self.known.source, self.known.turn),
             Step::LookReady { predicts } => {
                 self.known.readiness = Some(self.state.readiness(to, tuple, self.facts.is_fetched(), predicts));
             }
@@ -118,6 +124,20 @@ impl<'a> Sending<'a> {
             }
             Step::AskZeroCopy => self.known.zero_copy = Some(self.ask_zero_copy()),
             Step::TryLending(saves) => self.known.lends = Some(self.state.pays_to_wait(len, saves)),
+        }
+    }
+
+    /// Has the device state the facts of the copy, and the policy choose the way by them.
+    fn choose(&mut self, mode: CopyMode) {
+        let (state, waits) = (&*self.state, self.facts.caller.waits());
+        let found = self.found.as_ref().expect("a receive was found");
+        let of = (waits, state.then(waits), mode);
+        let chosen =
+            way_into(state.direct(), state.chooser.as_deref(), self.to, (&self.memory, found), of, state.clock);
+        self.known.delivery = Some(chosen);
+        // A trial between shared memories says nothing of others, and the message nothing of the trial.
+        if let (Some(turn), true) = (&self.known.turn, chosen.is_some_and(|chosen| chosen.by != ChosenBy::Plan)) {
+            self.state.learned.give_back(turn);
         }
     }
 

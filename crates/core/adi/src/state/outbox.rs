@@ -3,9 +3,10 @@
 use super::State;
 use crate::packet::Packet;
 use crate::parts::call::Exchanges;
-use crate::parts::stream::{Bulk, Outgoing, cut, piece, scattered_piece};
+use crate::parts::stream::{Bulk, Outgoing};
 use crate::{Data, Proc};
 use tern_mcm::{Cut, Header, Lending, Payload};
+use tern_policy::cuts::{cut, piece, scattered_piece};
 
 /// What waits in an outbox and goes between two looks at what has come, at most.
 const AT_ONCE: usize = 64;
@@ -147,7 +148,7 @@ impl State {
     /// all the time, and nothing is won by beginning early.
     #[inline]
     fn scattered_piece(&self, to: Proc, data: &Data) -> Option<usize> {
-        let piece = scattered_piece(data)?;
+        let piece = scattered_piece(data.len(), || data.block_per_line())?;
         let exchanged = self.call_exchanges(to, data.len()) || self.exchanges_with(to, data.len());
         (!exchanged).then_some(piece)
     }

@@ -31,6 +31,7 @@ use crate::transfer::Stage;
 use crate::{Data, Proc, Rendezvous, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Exposure, Lease, Memory, News, Pull, PullTo, Purpose, Use};
+use tern_policy::transfer::ChosenBy;
 use tern_policy::{self as policy, RndvFacts, RndvPlan, Way};
 
 /// A message that waits at its sender, as the receiver knows it.
@@ -237,15 +238,16 @@ impl State {
             network_puts: matches!(self.rendezvous.way, Rendezvous::Auto | Rendezvous::Rput),
             single_copy: self.mcm.direct().is_some(),
         };
+        let mut by = ChosenBy::Only;
         let moved = policy::rendezvous(facts).find(|plan| match plan {
             RndvPlan::Empty => self.end_empty(&wanted),
             RndvPlan::Kernel => self.get_by_kernel(&wanted),
-            RndvPlan::Get => self.get(&wanted),
+            RndvPlan::Get => self.get(&wanted, &mut by),
             RndvPlan::Put => self.invite(&wanted),
             RndvPlan::Segments => self.copy_segments(&wanted),
             RndvPlan::Packets => self.clear_to_send(&wanted),
         });
-        self.note_rendezvous(from, &facts, moved.expect("packets are always possible"));
+        self.note_rendezvous(from, &facts, moved.expect("packets are always possible"), by);
     }
 
     /// There is room for nothing.

@@ -4,13 +4,14 @@ use super::State;
 use super::facts::{Planned, Sending};
 use crate::packet::{Packet, RtsFlags, Synchronous};
 use crate::parts::call::Exchanges;
-use crate::parts::stream::{Outgoing, PIECE};
+use crate::parts::stream::Outgoing;
 use crate::parts::unexpected::{Arrival, Body};
 use crate::transfer::Stage;
 use crate::{Data, Proc, REVOKED, SendMode, Sent, Tuple};
 use tern_counters as counters;
 use tern_mcm::{Cut, Memory};
-use tern_policy::{self as policy, Address, LOOK_EVERY, LOOK_EVERY_SHORT, Packets, SendPlan, Unmatched};
+use tern_policy::cuts::PIECE;
+use tern_policy::{Address, LOOK_EVERY, LOOK_EVERY_SHORT, Packets, SendPlan, Unmatched, asks_nothing};
 
 /// Counts a message of `size` bytes that goes without asking.
 #[inline]
@@ -73,8 +74,8 @@ impl State {
             return self.fail_send(to, tuple, data, lost);
         }
         let size = data.len();
-        if size < self.direct_from.min(self.lends_from) && size <= self.eager_limit(to) && !self.stream.is_full(to) {
-            // Short messages always go in packets.
+        let asks_nothing = asks_nothing(size, [self.direct_from, self.lends_from], || self.eager_limit(to));
+        if asks_nothing && !self.stream.is_full(to) {
             self.queues.put(to, &tuple);
             self.note_short(to, size);
             return self.send_packets(to, tuple, data, mode, Packets::Only);
@@ -94,13 +95,14 @@ impl State {
     #[inline(never)]
     fn send_by_plan(&mut self, to: Proc, tuple: Tuple, data: Data, mode: SendMode, waits: bool) -> Sent {
         let facts = self.send_facts(to, &data, mode, waits);
-        let mut sending = Sending::new(self, to, &tuple, &data, &facts, data.memory());
-        let mut planned = sending.plan(policy::send);
-        if let SendPlan::Deliver(mode) = planned.decision.plan {
-            if let Some(sent) = self.send_direct(to, &tuple, &data, waits, (mode, &planned)) {
+        let mut planned = Sending::new(self, to, &tuple, &data, &facts, data.memory()).plan();
+        if let SendPlan::Deliver(way) = planned.decision.plan {
+            if let Some(sent) = self.send_direct(to, &tuple, &data, (way, &planned)) {
                 return sent;
             }
-            planned = Sending::aside(self, to, &tuple, &data, &facts, &planned).plan(policy::aside);
+            planned = Sending::aside(self, to, &tuple, &data, &facts, &planned).plan();
+        }
+        if planned.passes_by {
             self.end_turn(&planned);
         }
         let Planned { decision, mut memory, span, .. } = planned;

@@ -5,7 +5,12 @@ use crate::Proc;
 use crate::transfer::Published;
 use tern_mcm::Delivery;
 use tern_policy::pair::Pair;
-use tern_policy::{Decision, Packets, Reason, RecvFacts, RecvPlan, RndvFacts, RndvPlan, SendPlan, Unpublished, Why};
+use tern_policy::transfer::{ChosenBy, Deliver};
+use tern_policy::{
+    Decision, Maker, Packets, Reason, RecvFacts, RecvPlan, RndvFacts, RndvPlan, SendPlan, Unpublished, Why,
+};
+
+const PACKETS: SendPlan = SendPlan::Deliver(Deliver::Packets);
 
 impl State {
     /// How far `peer` is, for the user.
@@ -48,16 +53,14 @@ impl State {
 
     #[cold]
     fn note_delivered(&mut self, to: Proc, len: usize, decision: &Decision, delivery: &Delivery) {
-        let (way, mechanism) = match delivery {
-            Delivery::Done => ("one copy into the published receive", self.mechanism(to)),
-            Delivery::Pending => {
-                ("one copy into the published receive, by both processes or by the receiver", self.mechanism(to))
-            }
-            Delivery::Packets { .. } => ("packets into the published receive", "packets"),
+        let (way, why) = match delivery {
+            Delivery::Done | Delivery::Pending => (decision.plan, decision.reason.why(self.mechanism(to))),
+            Delivery::Packets { .. } if decision.plan == PACKETS => (PACKETS, decision.reason.why("packets")),
+            Delivery::Packets { .. } => (PACKETS, Why::new("the way that was chosen has failed", Maker::Default)),
             // It goes another way.
             Delivery::Stream => return,
         };
-        self.note_used("send", to, len, way, decision.reason.why(mechanism));
+        self.note_used("send", to, len, way.text(), why);
     }
 
     /// A receive of which this is known goes so.
@@ -76,11 +79,11 @@ impl State {
         }
     }
 
-    /// The bytes of a message that waited at its sender, of which this is known, are moved so.
+    /// The bytes of a message that waited at its sender, of which this is known, are moved so. `by`: who has chosen how the receiver gets them.
     #[inline]
-    pub(super) fn note_rendezvous(&mut self, from: Proc, facts: &RndvFacts, plan: RndvPlan) {
+    pub(super) fn note_rendezvous(&mut self, from: Proc, facts: &RndvFacts, plan: RndvPlan, by: ChosenBy) {
         if self.used.is_some() {
-            let why = plan.why(facts, &self.direct_pair(from), self.mechanism(from));
+            let why = plan.why(facts, &self.direct_pair(from), by, self.mechanism(from));
             self.note_used("receive of a message that waits at its sender", from, facts.bytes, plan.text(), why);
         }
     }

@@ -4,11 +4,7 @@ use crate::buffers::{Buffer, Root};
 use crate::group::Group;
 use crate::schedule::{Builder, Schedule};
 use tern_adi::Data;
-use tern_policy::collective::{Algorithm, Collective};
-
-/// Bytes of a segment of a pipelined broadcast: so small that it is still in the cache when it
-/// is sent on, so large that a message's own cost does not show.
-const SEGMENT: usize = 64 << 10;
+use tern_policy::collective::{Algorithm, CHAIN_SEGMENT, Collective};
 
 /// The root's data to all of its group, or to all of the other group.
 pub fn bcast(peers: &Group, buffer: &Buffer, root: Root) -> Schedule {
@@ -130,8 +126,9 @@ fn scatter_allgather(b: &mut Builder, root: usize, base: *mut u8, bytes: usize) 
 fn chain(b: &mut Builder, root: usize, base: *mut u8, bytes: usize) {
     let size = b.size;
     let v = (b.rank + size - root) % size;
-    let segments = bytes.div_ceil(SEGMENT);
-    let segment = |k: usize| Data::Bytes(base.wrapping_add(k * SEGMENT), SEGMENT.min(bytes - k * SEGMENT));
+    let segments = bytes.div_ceil(CHAIN_SEGMENT);
+    let segment =
+        |k: usize| Data::Bytes(base.wrapping_add(k * CHAIN_SEGMENT), CHAIN_SEGMENT.min(bytes - k * CHAIN_SEGMENT));
     for k in 0..=segments {
         if v > 0 && k < segments {
             b.recv((v - 1 + root) % size, segment(k));

@@ -5,19 +5,14 @@ use crate::group::Group;
 use tern_adi::{Adi, Awaited, Proc};
 use tern_mcm::Bound;
 use tern_node::Locality;
-use tern_policy::collective::{ANYWHERE, Parts, Selection, TREE_FROM, grows};
+use tern_policy::collective::{ANYWHERE, Parts, has_tree, may_grow};
 
 // What is not bound is told alike by the machine and by the policy.
 const _: () = assert!(Locality::ANYWHERE == ANYWHERE);
 
-/// Whether so many members of a node look for a tree.
-fn may_grow(members: usize, selection: &Selection) -> bool {
-    members >= TREE_FROM || selection.forces_any_tree()
-}
-
 /// Tells the peers where this process is bound, if so many processes of its node may need to know. Called once, before any collective.
 pub fn tell(adi: &Adi, here: usize) {
-    if may_grow(here, &asked::selection()) {
+    if may_grow(here, false, &asked::selection()) {
         let Locality { l3, numa, package } = Locality::of(&tern_node::affinity());
         adi.mcm().tell_bound([package, numa, l3]);
     }
@@ -27,9 +22,7 @@ pub fn tell(adi: &Adi, here: usize) {
 /// All come to the same.
 pub(super) fn parts(adi: &Adi, peers: &Group) -> Option<Vec<Parts>> {
     let procs = &peers.procs;
-    // Those that are more than the cores have no tree, unless one is asked for.
-    let crowded = peers.crowded && !peers.selection.forces_any_tree();
-    if crowded || !may_grow(procs.len(), &peers.selection) {
+    if !may_grow(procs.len(), peers.crowded, &peers.selection) {
         return None;
     }
     let bound = |proc: &Proc| adi.mcm().bound(*proc);
@@ -43,5 +36,5 @@ pub(super) fn parts(adi: &Adi, peers: &Group) -> Option<Vec<Parts>> {
             Bound::Nowhere | Bound::NotYet => None,
         })
         .collect();
-    parts.filter(|parts| grows(parts) || peers.selection.forces_any_tree())
+    parts.filter(|parts| has_tree(parts, &peers.selection))
 }

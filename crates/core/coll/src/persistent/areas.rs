@@ -60,7 +60,7 @@ impl Areas {
         // SAFETY: own areas began as zeros and are nobody else's; all of them stay mapped until the lines are closed.
         let areas = opened.into_iter().flatten().map(|base| unsafe { ControlSlots::new(base, 0, 1, BUFFER) }).collect();
         let last = told.iter().map(|[_, turn]| *turn).max().unwrap_or(0);
-        Some(Lines::over(areas, peers, last))
+        Some(Lines::over(adi, areas, peers, last))
     }
 
     /// The collective is freed at this process, which reads nothing more of the others.

@@ -1,10 +1,11 @@
 //! Chaos in tuple queues, single copies and shared memory: what may be refused is, at times, and each step is an event.
 
 use super::Chaos;
+use std::rc::Rc;
 use tern_device::{
-    AfterFork, Delivery, Direction, Ended, Event, Exposure, Found, Group, Key, Lease, Memory, Name, NotCopied,
-    Outgoing, Pair, PairFacts, PeerState, Pull, PullTo, PushTo, Recall, RecallReason, Run, SharedMemory, SingleCopy,
-    SpeculativeAddress, Times, TupleQueue, Use,
+    AfterFork, Chooser, Copying, Delivery, Direction, Ended, Event, Exposure, Found, Group, Key, Lease, Memory, Name,
+    NotCopied, Outgoing, Pair, PairFacts, PeerState, Pull, PullTo, PushTo, Recall, RecallReason, Run, SharedMemory,
+    SingleCopy, Situation, SpeculativeAddress, Then, Times, TupleQueue, Use,
 };
 
 impl PairFacts for Chaos {
@@ -20,6 +21,14 @@ impl PairFacts for Chaos {
 
     fn mechanism(&self, peer: u32) -> &'static str {
         self.multi.mechanism(peer)
+    }
+
+    fn situation(&self, peer: u32, copying: Copying<'_>, then: Then) -> Option<Situation> {
+        self.multi.situation(peer, copying, then)
+    }
+
+    fn chooser(&self) -> Option<Rc<Chooser>> {
+        self.multi.chooser()
     }
 
     fn times(&self, members: &[u32], group: &Group) -> Option<Times> {

@@ -2,10 +2,11 @@
 //! share is shared memory's alone.
 
 use super::{MultiDevice, Via};
+use std::rc::Rc;
 use tern_device::{
-    AfterFork, Delivery, Direct, Direction, Ended, Event, Exposure, Found, Group, Key, Lease, Memory, Name, NotCopied,
-    Outgoing, Pair, PairFacts, PeerState, Pull, PullTo, PushTo, Recall, RecallReason, Run, SharedMemory, SingleCopy,
-    SpeculativeAddress, Times, TupleQueue, Use,
+    AfterFork, Chooser, Copying, Delivery, Direct, Direction, Ended, Event, Exposure, Found, Group, Key, Lease, Memory,
+    Name, NotCopied, Outgoing, Pair, PairFacts, PeerState, Pull, PullTo, PushTo, Recall, RecallReason, Run,
+    SharedMemory, SingleCopy, Situation, SpeculativeAddress, Then, Times, TupleQueue, Use,
 };
 use tern_shm::News;
 
@@ -48,6 +49,15 @@ impl PairFacts for MultiDevice {
             Some((device, peer)) => device.peer_is(peer, state),
             None => state == PeerState::Alive,
         }
+    }
+
+    #[inline]
+    fn situation(&self, peer: u32, copying: Copying<'_>, then: Then) -> Option<Situation> {
+        self.direct_to(peer).and_then(|(device, peer)| device.situation(peer, copying, then))
+    }
+
+    fn chooser(&self) -> Option<Rc<Chooser>> {
+        self.shm.chooser()
     }
 
     fn times(&self, members: &[u32], group: &Group) -> Option<Times> {

@@ -9,6 +9,7 @@ use crate::window::Exposure;
 use std::rc::Rc;
 use tern_adi::Adi;
 use tern_coll::Peers;
+use tern_policy::one_sided;
 use tern_settings::Mechanism;
 
 /// Which window is wanted. All but `exposure` is the same at all members.
@@ -47,7 +48,7 @@ impl Terms {
         if apart && is_shared {
             return Err(needs_shared_memory());
         }
-        let map = !apart && (is_shared || matches!(mechanism, Mechanism::Auto | Mechanism::Mapped));
+        let map = one_sided::may_map(mechanism, apart, is_shared);
         let facts = tell(adi, peers, [exposure.bytes() as u64, disp_unit as u64, u64::from(map)])?;
         // A setting may differ from process to process; what memory is must not.
         let map = facts.iter().all(|[_, _, map]| *map == 1);
@@ -55,7 +56,7 @@ impl Terms {
         let (starts, total) = parts(&bytes, matches!(exposure, Exposure::Shared { contiguous: true, .. }));
         Ok(Terms {
             wanted,
-            kernel: !apart && matches!(mechanism, Mechanism::Auto | Mechanism::Cma | Mechanism::Module),
+            kernel: one_sided::may_ask_kernel(mechanism, apart),
             map,
             plan: Plan::new(bytes.len(), exposure == Exposure::Dynamic),
             bytes,

@@ -6,9 +6,9 @@
 use super::pattern::{bytes, check};
 use super::{Factory, everybody, patience};
 use crate::{
-    AfterFork, Channel, CopyMode, Delivery, Direct, Direction, Exposure, Found, Group, Header, Key, Lease, Memory,
-    Name, NotCopied, Outgoing, PeerState, Pull, PullTo, Purpose, PushTo, Recall, RecallReason, Run, Sink, Then, Use,
-    unmap,
+    AfterFork, Channel, CopyMode, Deliver, Delivery, Direct, Direction, Exposure, Found, Group, Header, Key, Lease,
+    Memory, Name, NotCopied, Outgoing, PeerState, Pull, PullTo, Purpose, PushTo, Recall, RecallReason, Run, Sink, Then,
+    Use, unmap, way_from, way_into,
 };
 
 /// Messages in a row after which a device that finds out which way is better has tried each.
@@ -70,11 +70,18 @@ fn publish(device: &dyn Channel, target: &Memory, receiver: u32, seen: u32) -> u
 
 fn deliver(device: &dyn Channel, source: &Memory, last: u32, waits: bool) -> Delivery {
     let Some(found) = direct(device).find_published(1, &KEY, last, source.len) else { return Delivery::Stream };
-    direct(device).deliver(
-        1,
-        &found,
-        &Outgoing { source, sender: 77, waits, then: Then::Waits, mode: CopyMode::ByDevice },
-    )
+    let (device, of) = (direct(device), (waits, Then::Waits, CopyMode::ByCosts));
+    let Some(chosen) = way_into(device, device.chooser().as_deref(), 1, (source, &found), of, || 0) else {
+        return Delivery::Stream;
+    };
+    device.deliver(1, &found, &Outgoing { source, sender: 77, way: chosen.way })
+}
+
+/// Gets a message in the way that is chosen.
+fn get(device: &dyn Channel, source: &Memory, target: &Memory, receiver: u32) -> Pull {
+    let device = direct(device);
+    let chosen = way_from(device, device.chooser().as_deref(), 0, (source, target), Then::Waits, || 0);
+    device.pull(0, source, PullTo::Receive(target, receiver, chosen.way))
 }
 
 /// Delivers a message for which a receive is published, once its sender knows of it.
@@ -128,7 +135,7 @@ fn fetch(sender: &dyn Channel, receiver: &dyn Channel, request: u32, waits: bool
 
 /// Fetches a message that a sender has asked to send, and that is told if it may take part, early or late.
 fn pull(sender: &dyn Channel, receiver: &dyn Channel, source: &Memory, target: &Memory, late: bool) -> bool {
-    match direct(receiver).pull(0, source, PullTo::Receive(target, 5, Then::Waits)) {
+    match get(receiver, source, target, 5) {
         Pull::No => return false,
         Pull::Done => {}
         Pull::Pending | Pull::Unordered => fetch(sender, receiver, 5, false),
@@ -379,8 +386,10 @@ pub fn what_was_found_may_be_gone(factory: Factory) {
         let Some(found) = find_soon(sender, receiver, 0) else {
             return eprintln!("skipped: this device shows no receives");
         };
-        let message =
-            Outgoing { source: &source, sender: 77, waits: true, then: Then::Waits, mode: CopyMode::ByDevice };
+        let (device, of) = (direct(sender), (true, Then::Waits, CopyMode::ByCosts));
+        let chosen = way_into(device, device.chooser().as_deref(), 1, (&source, &found), of, || 0);
+        let way = chosen.map_or(Deliver::Mapped, |chosen| chosen.way);
+        let message = Outgoing { source: &source, sender: 77, way };
         // Another one takes its place.
         match direct(receiver).recall(0, first, RecallReason::Cancel) {
             Recall::Won => {}
@@ -423,11 +432,7 @@ pub fn a_late_receiver_fetches(factory: Factory) {
             }
         }
         sender.set_waiting(false);
-        assert_eq!(
-            direct(receiver).pull(0, &Memory::opaque(100_000), PullTo::Receive(&target, 6, Then::Waits)),
-            Pull::No,
-            "nobody knows where it is"
-        );
+        assert_eq!(get(receiver, &Memory::opaque(100_000), &target, 6), Pull::No, "nobody knows where it is");
     });
 }
 

@@ -126,9 +126,9 @@ fn memory_that_is_exposed_is_kept() {
         unsafe { other.copy(&own, (&theirs, Name { cookie, start }), Direction::Get) }
     };
     assert_eq!(reaches(0, 100), None);
-    let cookie = owner.expose(start, 200, BY, Purpose::Window);
+    let cookie = owner.expose(start, 200, BY, DeclaredFor::Window);
     assert_ne!(cookie, 0);
-    assert_eq!(owner.expose(start, 150, BY, Purpose::Window), cookie, "what is declared is found");
+    assert_eq!(owner.expose(start, 150, BY, DeclaredFor::Window), cookie, "what is declared is found");
     assert_eq!(owner.named(&memory(&buffer), BY).cookie, 0, "the limit is reached, and the window stays");
     owner.cover(start, cookie);
     assert_eq!(owner.named(&memory(&buffer), BY).cookie, 0);
@@ -137,7 +137,7 @@ fn memory_that_is_exposed_is_kept() {
     owner.cover(start, cookie);
     owner.cover(start, 0);
     assert_ne!(owner.named(&memory(&buffer), BY).cookie, 0, "it made room");
-    assert_ne!(owner.expose(start, 200, BY, Purpose::Window), 0, "and so does the message");
+    assert_ne!(owner.expose(start, 200, BY, DeclaredFor::Window), 0, "and so does the message");
 }
 
 /// Runs that lie far apart in a window are one put.
@@ -146,7 +146,7 @@ fn one_region_serves_many_runs_of_a_window() {
     let ([owner, other], _) = pair(usize::MAX);
     let mut window = [0u8; 200];
     let start = window.as_mut_ptr();
-    let cookie = owner.expose(start as u64, 200, BY, Purpose::Window);
+    let cookie = owner.expose(start as u64, 200, BY, DeclaredFor::Window);
     let source: Vec<u8> = (1..=30).collect();
     let theirs = [150, 0, 190].map(|at| Run::new(start.wrapping_add(at), 10));
     let name = Name { cookie, start: start as u64 };
@@ -176,7 +176,7 @@ fn a_region_whose_word_has_changed_stays_for_a_while() {
     }
     assert_eq!(kernel.0.borrow().regions(), 1);
     // One that is kept stays.
-    let cookie = owner.expose(again.address, 256, BY, Purpose::Window);
+    let cookie = owner.expose(again.address, 256, BY, DeclaredFor::Window);
     kernel.0.borrow_mut().changed.push(cookie);
     for _ in 0..200 {
         owner.named(&memory(&buffer), BY);
@@ -324,7 +324,7 @@ fn memory_is_declared_when_it_pays_and_only_private_memory() {
     assert!((0..10).all(|_| owner.named(&shared, BY).cookie == 0), "a view needs no kernel");
     let column = Memory { block: 64, stride: 4096, len: 128, ..memory(&other) };
     assert!((0..10).all(|_| owner.named(&column, BY).cookie == 0), "most of it would be pinned for nothing");
-    let window = owner.expose(other.as_ptr() as u64, 8192, BY, Purpose::Window);
+    let window = owner.expose(other.as_ptr() as u64, 8192, BY, DeclaredFor::Window);
     assert_ne!(window, 0, "a window is declared when it is made");
     // What was never declared is no region that was missed.
     let missed = tern_counters::MODULE_MISSED.get();

@@ -1,5 +1,5 @@
 //! The tuple queues of this process: receives are published, and the sender of a message for one finds it and fills it; and messages that
-//! the receiver gets. The policy tells how the bytes move.
+//! the receiver gets. The plan tells how the bytes move.
 
 use super::chunks::{by_kernel, count_mapped};
 use super::joint::slot_of;
@@ -13,13 +13,10 @@ use tern_counters as counters;
 use tern_device::{
     Delivery, Ended, Found, Key, Memory, Outgoing, PublishedReceive, Pull, Recall, RecallReason, Then, TupleQueue,
 };
-use tern_node::clock;
+use tern_policy::LOOKS_AT_LEFT;
 use tern_policy::costs::Placement;
 use tern_policy::offload::By;
-use tern_policy::transfer::{self, Deliver, Get, Situation};
-
-/// Looks of a sender at a message that it has left to the receiver, before it copies the message itself.
-const LOOKS: u32 = 200;
+use tern_policy::transfer::{Deliver, Get, Situation, Stage};
 
 /// Whether that holds at one of so many looks.
 fn comes_true(looks: u32, holds: impl Fn() -> bool) -> bool {
@@ -96,9 +93,8 @@ impl TupleQueue for Shm {
     fn deliver(&self, peer: u32, found: &Found, message: &Outgoing<'_>) -> Delivery {
         let posted = self.segment.posted(peer, self.me);
         let (slot, word) = (found.slot, Word::of(found.stamp));
-        let step = self.step(peer, message, &posted.target(slot));
-        // The receiver may have won it back since it was found; then the message goes on the stream as well.
-        if step == Deliver::Stream || !posted.claim(slot, word) {
+        if !posted.claim(slot, word) {
+            // The receiver has won it back since it was found.
             return Delivery::Stream;
         }
         let own = self.segment.process(self.me);
@@ -106,7 +102,7 @@ impl TupleQueue for Shm {
         if before == Occupation::Computes {
             own.set_occupation(Occupation::Copies);
         }
-        let filled = self.fill(step, peer, slot, word, message);
+        let filled = self.fill(peer, slot, word, message);
         own.set_occupation(before);
         self.learn(peer);
         match filled {
@@ -180,12 +176,12 @@ impl Shm {
     }
 
     /// What is known of a message when it is decided how it goes.
-    pub(super) fn situation(
-        &self, peer: u32, stage: transfer::Stage, (source, target): (&Memory, &Memory), then: Then,
+    pub(super) fn situation_of(
+        &self, peer: u32, stage: Stage, (source, target): (&Memory, &Memory), then: Then,
     ) -> Situation {
         let size = source.len.min(target.len);
         let (known, process) = (!source.is_opaque() && !target.is_opaque(), self.segment.process(peer));
-        let published = stage == transfer::Stage::Published;
+        let published = stage == Stage::Published;
         let (own, theirs) = if published { (source, target) } else { (target, source) };
         let kernel = known && self.direct.access.kernel_copies(peer, process, own, theirs);
         let dense = source.is_dense() && target.is_dense();
@@ -218,23 +214,17 @@ impl Shm {
         (published.map(length), length(chooser.kernel_fetches_from(placement)))
     }
 
-    /// How a message goes to a published receive.
-    pub(super) fn step(&self, peer: u32, message: &Outgoing<'_>, target: &Memory) -> Deliver {
-        let situation = self.situation(peer, transfer::Stage::Published, (message.source, target), message.then);
-        self.direct.chooser.deliver(&situation, message.waits, message.mode, clock::nanoseconds)
-    }
-
     /// Fills a claimed receive, or begins to.
-    pub(super) fn fill(&self, step: Deliver, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>) -> Filled {
-        let Outgoing { source, sender, .. } = *message;
+    pub(super) fn fill(&self, peer: u32, slot: u32, mut word: Word, message: &Outgoing<'_>) -> Filled {
+        let Outgoing { source, sender, way } = *message;
         let posted = self.segment.posted(peer, self.me);
         let target = posted.target(slot);
         let len = source.len.min(target.len);
         let own = source.address as *const u8;
         self.direct
             .by_kernel
-            .set(matches!(step, Deliver::Kernel | Deliver::JointKernel | Deliver::HandedOver(By::Number | By::Module)));
-        let share = match step {
+            .set(matches!(way, Deliver::Kernel | Deliver::JointKernel | Deliver::HandedOver(By::Number | By::Module)));
+        let share = match way {
             Deliver::Joint { begins } => {
                 if !self.direct.access.can_view(&target) {
                     return Filled::Not;
@@ -285,12 +275,12 @@ impl Shm {
                     false => self.copy_out(peer, posted, slot, word, false),
                 }
             }
-            Deliver::Stream | Deliver::Packets => return Filled::Not,
+            Deliver::Packets | Deliver::Card => return Filled::Not,
         };
         let done = share == Share::Last;
         if !done {
             let failed = share == Share::Failed;
-            let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS, failed };
+            let still = Pending { peer, slot, word, sender, len: source.len, looks: LOOKS_AT_LEFT, failed };
             self.direct.pending.borrow_mut().push(still);
         }
         self.segment.doorbell(peer).ring();
@@ -313,12 +303,10 @@ impl Shm {
     }
 
     /// Gets a message from where it lies, as the receiver that it waits for ([`tern_device::SingleCopy::pull`]).
-    pub(super) fn get(&self, peer: u32, source: &Memory, target: &Memory, (receiver, then): (u32, Then)) -> Pull {
-        let situation = self.situation(peer, transfer::Stage::Requested, (source, target), then);
-        let step = self.direct.chooser.get(&situation, clock::nanoseconds);
-        let kernel = matches!(step, Get::Kernel | Get::JointKernel | Get::HandedOver(By::Number | By::Module));
+    pub(super) fn get(&self, peer: u32, source: &Memory, target: &Memory, (receiver, way): (u32, Get)) -> Pull {
+        let kernel = matches!(way, Get::Kernel | Get::JointKernel | Get::HandedOver(By::Number | By::Module));
         self.direct.by_kernel.set(kernel);
-        match step {
+        match way {
             Get::HandedOver(by) => {
                 let Some(number) = self.begin(peer, source, target, receiver, by) else { return Pull::No };
                 let (posted, slot) = (self.own_posted(peer), slot_of(number));
@@ -332,7 +320,7 @@ impl Shm {
             }
             Get::Mapped | Get::Joint => {
                 let Some(from) = self.direct.access.view(source) else { return Pull::No };
-                let joint = step == Get::Joint;
+                let joint = way == Get::Joint;
                 if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, By::View)).flatten() {
                     return Pull::Joint(number);
                 }
@@ -344,7 +332,7 @@ impl Shm {
                 Pull::Done
             }
             Get::Kernel | Get::JointKernel => {
-                let joint = step == Get::JointKernel;
+                let joint = way == Get::JointKernel;
                 if let Some(number) = joint.then(|| self.begin(peer, source, target, receiver, By::Number)).flatten() {
                     return Pull::Joint(number);
                 }
@@ -352,7 +340,7 @@ impl Shm {
                 self.learn(peer);
                 if done { Pull::Done } else { Pull::No }
             }
-            Get::Packets => Pull::No,
+            Get::Packets | Get::Card => Pull::No,
         }
     }
 }

@@ -9,8 +9,8 @@ use rustix::fd::OwnedFd;
 use std::ops::Range;
 use tern_copy::Target;
 use tern_device::{
-    AfterFork, CopyMode, Event, Header, Key, Memory, Outgoing, Payload, Recall, RecallReason, SharedMemory, SingleCopy,
-    Then, TupleQueue,
+    AfterFork, Event, Header, Key, Memory, Outgoing, Payload, Recall, RecallReason, SharedMemory, SingleCopy,
+    TupleQueue,
 };
 use tern_policy::transfer::Deliver;
 
@@ -82,9 +82,8 @@ fn fill(shm: &Shm, posted: &PostedReceives, step: &str) {
         "shares" => _ = posted.share(slot, word, &source, LEN as u64, Target::Soon, false),
         "shares and begins" => _ = posted.share(slot, word, &source, LEN as u64, Target::Soon, true),
         "fills" => {
-            let message =
-                Outgoing { source: &source, sender: 9, waits: true, then: Then::Waits, mode: CopyMode::ByDevice };
-            assert_eq!(shm.fill(Deliver::Mapped, 0, slot, word, &message), Filled::Whole);
+            let message = Outgoing { source: &source, sender: 9, way: Deliver::Mapped };
+            assert_eq!(shm.fill(0, slot, word, &message), Filled::Whole);
         }
         "begins with packets" => {
             posted.send_packets(slot, word);
@@ -189,9 +188,8 @@ fn a_message_of_which_the_receiver_is_lost_ends() {
                 _ => rustix::thread::sched_yield(),
             }
         };
-        let message = Outgoing { source: &source, sender: 9, waits: true, then: Then::Waits, mode: CopyMode::ByDevice };
-        let step = Deliver::Joint { begins: false };
-        assert_eq!(survivor.fill(step, VICTIM, slot, word, &message), Filled::Partly);
+        let message = Outgoing { source: &source, sender: 9, way: Deliver::Joint { begins: false } };
+        assert_eq!(survivor.fill(VICTIM, slot, word, &message), Filled::Partly);
         victim.wait();
         assert!(!by_thread || survivor.hand_over(VICTIM, posted, slot, posted.word(slot), Side::Sender));
         victim.kill();

@@ -7,17 +7,9 @@ use crate::segment::Process;
 use tern_counters as counters;
 use tern_device::runs::Cursor;
 use tern_device::{Direction, Memory, Run};
+use tern_policy::SegmentsBy;
 use tern_policy::costs::Placement;
 use tern_region::{Place, cma};
-
-/// How a region of a peer's, or other memory of its, is copied out of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// Through a view: all of it is shared.
-    View,
-    /// By the kernel, which was seen to copy from this peer.
-    Kernel,
-}
 
 impl RegionAccess {
     /// Opens a region of own memory for this peer, which is there; `own` is this process. `None`: there are too many.
@@ -45,17 +37,17 @@ impl RegionAccess {
     }
 
     /// Copies the first bytes of memory of `peer`'s into own memory in these runs; false when that was not possible.
-    pub fn copy_segments(&self, peer: u32, process: &Process, by: By, region: &Memory, target: &[Run]) -> bool {
+    pub fn copy_segments(&self, peer: u32, process: &Process, by: SegmentsBy, region: &Memory, target: &[Run]) -> bool {
         let len = sum(target);
         let copied = len <= region.len
             && match by {
-                By::View => self.copy_by_view(process, region, target).is_some(),
-                By::Kernel => self.copy_by_kernel(peer, process, region, target),
+                SegmentsBy::View => self.copy_by_view(process, region, target).is_some(),
+                SegmentsBy::Kernel => self.copy_by_kernel(peer, process, region, target),
             };
         if copied {
             let (messages, bytes) = match by {
-                By::View => (&counters::MAPPED, &counters::MAPPED_BYTES),
-                By::Kernel => (&counters::KERNEL, &counters::KERNEL_BYTES),
+                SegmentsBy::View => (&counters::MAPPED, &counters::MAPPED_BYTES),
+                SegmentsBy::Kernel => (&counters::KERNEL, &counters::KERNEL_BYTES),
             };
             [messages, &counters::SEGMENTS].iter().for_each(|counter| counter.add(1));
             [bytes, &counters::SEGMENTS_BYTES].iter().for_each(|counter| counter.add(len));

@@ -121,15 +121,6 @@ pub const SUBJECTS: &[Subject] = &[
     Subject {
         private: true,
         ..subject(
-            "ask-places",
-            &[of(&["allgather", "alltoall", "allreduce"], 8 << 10..=u64::MAX)],
-            &[of(&["allgather", "alltoall", "allreduce"], SHORT)],
-            "short data goes in lines, wherever it lies",
-        )
-    },
-    Subject {
-        private: true,
-        ..subject(
             "ask-owner",
             &[of(ASKED, 0..=224), of(&["fetch_create", "accumulate_create"], ALL)],
             &[of(ASKED, 256..=u64::MAX)],

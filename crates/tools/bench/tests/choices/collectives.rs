@@ -1,7 +1,7 @@
 //! Which way a collective takes, which algorithm its messages, and whether a root tells of a region, by the costs.
 
 use super::machines;
-use super::tree::by_length;
+use super::tree::row;
 use std::fmt::Write;
 use std::rc::Rc;
 use tern_policy::collective::{
@@ -14,10 +14,6 @@ use tern_policy::transfer::{Chooser, Rooted, SingleCopy};
 use tern_settings::Mechanism;
 
 const PROCESSES: [usize; 9] = [1, 2, 3, 4, 7, 8, 16, 17, 40];
-
-fn row<T: PartialEq + std::fmt::Display>(of: impl FnMut(usize) -> T) -> String {
-    by_length(of).iter().map(|(from, what)| format!("{from} {what}")).collect::<Vec<_>>().join(", ")
-}
 
 fn algorithms(selection: &Selection, crowded: bool, text: &mut String) {
     for &collective in Collective::ALL {

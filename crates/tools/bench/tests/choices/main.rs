@@ -5,9 +5,13 @@
 //! turn. Whoever changes a choice on purpose writes the files anew by `TERN_TEST_WRITE=1 cargo test -p tern-bench --test choices`, and explains the
 //! difference in the commit.
 
+mod accesses;
+mod buffers;
 mod collectives;
 mod machines;
 mod moves;
+mod pairs;
+mod patterns;
 mod receives;
 mod rendezvous;
 mod sends;
@@ -61,6 +65,26 @@ fn devices_take_the_steps_that_they_took() {
 #[test]
 fn trials_end_as_before() {
     compare("trials.txt", &trials::text());
+}
+
+#[test]
+fn every_placement_goes_as_before() {
+    compare("pairs.txt", &pairs::text());
+}
+
+#[test]
+fn accesses_go_as_before() {
+    compare("accesses.txt", &accesses::text());
+}
+
+#[test]
+fn buffers_are_used_as_before() {
+    compare("buffers.txt", &buffers::text());
+}
+
+#[test]
+fn patterns_are_learned_as_before() {
+    compare("patterns.txt", &patterns::text());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! the message from where it lies.
 
 use super::machines;
-use super::tree::by_length;
+use super::tree::row;
 use std::fmt::Write;
 use std::rc::Rc;
 use tern_policy::CopyMode;
@@ -44,10 +44,6 @@ fn of(size: usize, situation: &Situation) -> Situation {
     Situation { other_waits: sized.other_waits && sized.needs_the_other(), ..sized }
 }
 
-fn row(step: impl Fn(usize) -> String) -> String {
-    by_length(step).iter().map(|(from, what)| format!("{from} {what}")).collect::<Vec<_>>().join(", ")
-}
-
 pub fn text() -> String {
     let mut text =
         String::from("# From which length on a device takes which step. What is tried goes its presumed way.\n");
@@ -57,17 +53,20 @@ pub fn text() -> String {
         _ = writeln!(text, "\n{name}");
         for (key, situation) in situations(Stage::Published) {
             for (sender, waits) in [("its sender waits", true), ("its sender goes on", false)] {
-                for copy in [CopyMode::ByDevice, CopyMode::Single, CopyMode::Packets] {
-                    if copy != CopyMode::ByDevice && !(situation.source_shared && situation.target_shared) {
+                for copy in [CopyMode::ByCosts, CopyMode::Single, CopyMode::Packets] {
+                    if copy != CopyMode::ByCosts && !(situation.source_shared && situation.target_shared) {
                         continue;
                     }
-                    let step = |size| format!("{:?}", chooser.deliver(&of(size, &situation), waits, copy, || 0));
+                    let step = |size| {
+                        let chosen = chooser.deliver(&of(size, &situation), waits, copy, || 0);
+                        chosen.map_or("Stream".into(), |chosen| format!("{:?}", chosen.way))
+                    };
                     _ = writeln!(text, "  published, {key}, {sender}, {copy:?}: {}", row(step));
                 }
             }
         }
         for (key, situation) in situations(Stage::Requested) {
-            let step = |size| format!("{:?}", chooser.get(&of(size, &situation), || 0));
+            let step = |size| format!("{:?}", chooser.get(&of(size, &situation), || 0).way);
             _ = writeln!(text, "  requested, {key}: {}", row(step));
         }
     }

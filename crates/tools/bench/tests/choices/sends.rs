@@ -5,9 +5,10 @@ use super::tree::{Oracle, Trees, explore};
 use std::fmt::Write;
 use tern_policy::costs::Placement;
 use tern_policy::pair::Pair;
+use tern_policy::transfer::{Chosen, ChosenBy, Deliver};
 use tern_policy::{
-    Caller, Copied, Decision, Facts, Habit, Known, Outcome, PublishedReceive, Readiness, SendPlan, Source, Step, Turn,
-    ZeroCopy, aside, send,
+    Caller, Copied, CopyMode, Decision, Facts, Habit, Known, PublishedReceive, Readiness, SendPlan, Source, Step, Turn,
+    ZeroCopy, send,
 };
 
 /// A message and where it goes.
@@ -48,6 +49,13 @@ enum Shape {
 const NEAR: Limits =
     Limits { direct_from: 8 << 10, eager: machines::EAGER, waiting: 256 << 10, zero_copy_from: usize::MAX };
 const FAR: Limits = Limits { direct_from: 8 << 10, eager: 16 << 10, waiting: 16 << 10, zero_copy_from: 4 << 10 };
+
+/// A way for each thing that may be known of a copy when its way is chosen.
+const WAYS: [(Deliver, CopyMode); 3] = [
+    (Deliver::Mapped, CopyMode::ByCosts),
+    (Deliver::Joint { begins: true }, CopyMode::Single),
+    (Deliver::Packets, CopyMode::Packets),
+];
 
 impl Case {
     fn facts(&self) -> Facts {
@@ -119,6 +127,12 @@ impl Case {
                 let receive = PublishedReceive { is_private: false, waits: true };
                 known.published = Some(oracle.is("published").then_some(receive));
             }
+            Step::Choose(mode) => {
+                // The way by the costs has a file of its own; a way on the stream is told as a receive that is gone.
+                let (way, _) = WAYS.into_iter().find(|(_, of)| *of == mode).expect("each has one");
+                known.delivery = Some(Some(Chosen { way, by: ChosenBy::Plan }));
+            }
+            Step::PassBy => *known = Known::aside(known.source, known.turn),
             Step::LookReady { predicts } => {
                 let answers = [Readiness::No, Readiness::Seen, Readiness::Predicted];
                 let words = if predicts { &["no", "seen", "predicted"][..] } else { &["no", "seen"] };
@@ -140,10 +154,10 @@ impl Case {
     }
 
     /// Takes all steps. No path has more than eight.
-    fn decide(&self, ask: fn(&Facts, &Known) -> Outcome<Decision>, known: &mut Known, oracle: &mut Oracle) -> Decision {
+    fn decide(&self, known: &mut Known, oracle: &mut Oracle) -> Decision {
         let facts = self.facts();
         for _ in 0..8 {
-            match ask(&facts, known) {
+            match send(&facts, known) {
                 Ok(decision) => return decision,
                 Err(step) => self.take(step, known, oracle),
             }
@@ -155,13 +169,14 @@ impl Case {
 /// The plan; of a delivery also what follows where the receive is gone.
 fn plan(case: &Case, oracle: &mut Oracle) -> String {
     let mut known = Known::new(case.source());
-    let Decision { plan, .. } = case.decide(send, &mut known, oracle);
-    let SendPlan::Deliver(mode) = plan else { return format!("{plan:?}") };
+    let Decision { plan, .. } = case.decide(&mut known, oracle);
+    let SendPlan::Deliver(way) = plan else { return format!("{plan:?}") };
+    let (_, mode) = WAYS.into_iter().find(|(of, _)| *of == way).expect("one of these was chosen");
     if oracle.ask("delivered", &["yes", "no"]) == 0 {
         return format!("Deliver({mode:?})");
     }
     let mut known = Known::aside(known.source, known.turn);
-    format!("Deliver({mode:?}), then {:?}", case.decide(aside, &mut known, oracle).plan)
+    format!("Deliver({mode:?}), then {:?}", case.decide(&mut known, oracle).plan)
 }
 
 fn rows(trees: &mut Trees, text: &mut String, case: Case, callers: &[Caller]) {

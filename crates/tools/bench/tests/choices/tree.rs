@@ -68,6 +68,11 @@ impl Trees {
     }
 }
 
+/// The same as text: `0 packets, 8192 one copy`.
+pub fn row<T: PartialEq + std::fmt::Display>(of: impl FnMut(usize) -> T) -> String {
+    by_length(of).iter().map(|(from, what)| format!("{from} {what}")).collect::<Vec<_>>().join(", ")
+}
+
 /// What holds from which length on, where it changes at most once between two powers of two.
 pub fn by_length<T: PartialEq>(mut of: impl FnMut(usize) -> T) -> Vec<(usize, T)> {
     let mut parts = vec![(0, of(0))];

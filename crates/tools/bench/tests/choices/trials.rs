@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use tern_policy::collective::{Collective, InPlace, ReadInPlace};
 use tern_policy::transfer::{Chooser, SingleCopy, Situation, Stage, Transfer};
-use tern_policy::{Along, Copied, Demotion, Learned, LendingTrials, Message, Way};
+use tern_policy::{Along, Copied, Demotion, Learned, LendingTrials, Message, SharedCoordinator, Way};
 use tern_settings::Mechanism;
 
 const ALONG: [Along; 4] = [Along::Alone, Along::Call, Along::Exchange, Along::Left];
@@ -31,8 +31,8 @@ fn runs(decisions: &[bool], names: [&str; 2]) -> String {
 }
 
 /// Whether one copy is taken, message after message, if they take so long by packets and by one copy.
-fn copies(message: &Message, took: [u64; 2]) -> Vec<bool> {
-    let (mut learned, mut now) = (Learned::new(2), 0);
+fn copies(coordinator: &SharedCoordinator, message: &Message, took: [u64; 2]) -> Vec<bool> {
+    let (mut learned, mut now) = (Learned::new(2, coordinator), 0);
     let mut decisions = Vec::new();
     for _ in 0..MESSAGES {
         let once = learned.turn(message, || now).one_copy;
@@ -45,8 +45,8 @@ fn copies(message: &Message, took: [u64; 2]) -> Vec<bool> {
     decisions
 }
 
-fn lending(took: [u64; 2]) -> Vec<bool> {
-    let (mut trials, mut now) = (LendingTrials::default(), 0);
+fn lending(coordinator: &SharedCoordinator, took: [u64; 2]) -> Vec<bool> {
+    let (mut trials, mut now) = (LendingTrials::new(coordinator), 0);
     let mut decisions = Vec::new();
     for _ in 0..MESSAGES {
         let lends = trials.begin(14, 16 << 10, now);
@@ -84,8 +84,8 @@ fn demotion(lens: &[usize], took: [u64; 2]) -> Vec<bool> {
 }
 
 /// Whether two members of a collective read in place, which takes each of them so long, or not: the rule `read-in-place`.
-fn in_place(took: [[u64; 2]; 2]) -> Vec<bool> {
-    let (members, mut now) = ([ReadInPlace::default(), ReadInPlace::default()], [0; 2]);
+fn in_place(coordinator: &SharedCoordinator, took: [[u64; 2]; 2]) -> Vec<bool> {
+    let (members, mut now) = ([0, 1].map(|_| ReadInPlace::new(coordinator)), [0; 2]);
     let (what, len) = (Collective::Allgather, 64 << 10);
     let mut decisions = Vec::new();
     for _ in 0..MESSAGES {
@@ -103,6 +103,7 @@ fn in_place(took: [[u64; 2]; 2]) -> Vec<bool> {
 }
 
 pub fn text() -> String {
+    let coordinator = SharedCoordinator::default();
     let mut text = String::from("# Decisions of a thousand messages in a row, by which way takes longer.\n");
     let speeds = [("packets take longer", [2000, 1000]), ("one copy takes longer", [1000, 2000])];
     for along in ALONG {
@@ -110,7 +111,7 @@ pub fn text() -> String {
             for (len, long) in [(20_000, false), (200_000, true)] {
                 for (name, took) in speeds {
                     let message = Message { len, along, copied, long, shown: None, peer_tries: false };
-                    let decided = runs(&copies(&message, took), ["packets", "one copy"]);
+                    let decided = runs(&copies(&coordinator, &message, took), ["packets", "one copy"]);
                     _ = writeln!(text, "{along:?} {copied:?} {len}, {name}: {decided}");
                 }
             }
@@ -124,12 +125,12 @@ pub fn text() -> String {
                 shown: Some(shown),
                 peer_tries: true,
             };
-            let decided = runs(&copies(&message, [1500, 1500]), ["packets", "one copy"]);
+            let decided = runs(&copies(&coordinator, &message, [1500, 1500]), ["packets", "one copy"]);
             _ = writeln!(text, "{along:?} Dense 20000, its peer has shown {shown:?}: {decided}");
         }
     }
     for (name, took) in [("a copy takes longer", [2000, 1000]), ("lending takes longer", [1000, 2000])] {
-        _ = writeln!(text, "a network, {name}: {}", runs(&lending(took), ["copies", "lends"]));
+        _ = writeln!(text, "a network, {name}: {}", runs(&lending(&coordinator, took), ["copies", "lends"]));
     }
     let private = Situation { size: 48 << 10, push: true, pull: true, ..Situation::default() };
     for (stage, eager, size) in
@@ -157,7 +158,7 @@ pub fn text() -> String {
         ("reading in place takes longer", [[2000, 1000]; 2]),
         ("one member is quicker in place, the other much quicker in messages", [[1000, 1500], [3000, 1000]]),
     ] {
-        _ = writeln!(text, "read-in-place, {name}: {}", runs(&in_place(took), ["messages", "in place"]));
+        _ = writeln!(text, "read-in-place, {name}: {}", runs(&in_place(&coordinator, took), ["messages", "in place"]));
     }
     text
 }

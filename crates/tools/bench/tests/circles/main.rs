@@ -3,6 +3,7 @@
 //! Many crates are older than the rule. [`OPEN`] says how many of their modules still lie on a circle; a number only falls.
 
 mod files;
+mod methods;
 #[path = "../sources/mod.rs"]
 mod sources;
 

@@ -150,6 +150,18 @@ fn the_policy_depends_on_nothing_that_acts() {
     assert_eq!(used, ["tern-counters", "tern-settings"]);
 }
 
+/// The policy sees no file, clock, thread or process: what it is compiled with has none.
+#[test]
+fn the_policy_has_no_system_to_act_on() {
+    let src = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../base/policy/src");
+    let root = std::fs::read_to_string(src.join("lib.rs")).expect("the root of the crate");
+    assert!(root.contains("\n#![cfg_attr(not(test), no_std)]\n"));
+    for (file, text) in sources::files(&src, &["tests"]) {
+        let brings = text.lines().find(|line| line.trim_start().starts_with("extern crate std"));
+        assert_eq!(brings, None, "{}", file.display());
+    }
+}
+
 /// The folder of a crate is that of its floor; those of programs lie in `tools`.
 #[test]
 fn crates_lie_on_their_floors() {

@@ -5,6 +5,8 @@
 //! best ones follows from the model of Ramos and Hoefler (HPDC 2013).
 
 use super::{Edges, Parts, groups, led_by};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Relative times of a line's transfer: inside a cache, between caches of a package, and between packages. They are rounded medians of
 /// nviennot/core-to-core-latency for an EPYC 7R13, in nanoseconds; only their order counts.

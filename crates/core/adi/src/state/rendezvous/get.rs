@@ -4,11 +4,12 @@ use super::Wanted;
 use crate::packet::Packet;
 use crate::parts::rendezvous::Get;
 use crate::state::State;
-use tern_mcm::{Pull, PullTo};
+use tern_mcm::{Pull, PullTo, way_from};
+use tern_policy::transfer::ChosenBy;
 
 impl State {
-    /// Gets the message that waits at its sender. False if that is not possible, or packets are better.
-    pub(super) fn get(&mut self, wanted: &Wanted) -> bool {
+    /// Gets the message that waits at its sender. False if that is not possible, or packets are better. Tells who has chosen the way.
+    pub(super) fn get(&mut self, wanted: &Wanted, by: &mut ChosenBy) -> bool {
         let &Wanted { request, from, sender, source, .. } = wanted;
         self.learned.transfer();
         let len = source.len as usize;
@@ -18,7 +19,10 @@ impl State {
             true => self.locate(request, from, false),
             false => self.requests.get(request).data.memory(),
         };
-        let pull = self.direct().pull(from, &source, PullTo::Receive(&target, request, self.then(false)));
+        let (direct, then) = (self.direct(), self.then(false));
+        let chosen = way_from(direct, self.chooser.as_deref(), from, (&source, &target), then, self.clock);
+        *by = chosen.by;
+        let pull = direct.pull(from, &source, PullTo::Receive(&target, request, chosen.way));
         if pull != Pull::Done {
             self.unconfirmed.forget(from, sender);
         }

@@ -1,5 +1,5 @@
 //! Composer: both processes copy one message: the receiver has begun, and the sender takes part if it waits in the library. Whether that is worth it is
-//! told to the device by the policy ([`tern_policy::transfer::Get`]), when it is asked to [get](super::get) the message.
+//! told by the policy ([`tern_policy::transfer::Get`]), before the device is asked to [get](super::get) the message.
 
 use crate::Proc;
 use crate::packet::Packet;
