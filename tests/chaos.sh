@@ -35,7 +35,7 @@ for source in "$here"/c/p2p_*.c "$here"/c/coll_*.c "$here"/c/rma_*.c "$here"/c/c
     name=${name%.c}
     # Its target makes no call, which needs a card.
     [ "$name" != rma_computing ] || continue
-    grep -qE '^// (expect-|needs|mpiexec|nodes)|"(counter|sides)\.h"|MPI_T_pvar|by_itself' "$source" && continue
+    grep -qE '^// (expect-|needs|mpiexec|nodes)|"(counter|sides)\.h"|MPI_T_pvar|by_itself|statm' "$source" && continue
     flags=$(sed -n '1,20s|^// flags: *||p' "$source")
     ranks=$(sed -n '1,20s|^// ranks: *||p' "$source" | tr ' ' '\n' | awk '$1 <= 6' | tail -n 1)
     # shellcheck disable=SC2086

@@ -193,8 +193,8 @@ impl Sender {
                 };
                 tern_copy::copy(place, bytes.as_ptr(), len, source, Target::Soon);
             },
-            // SAFETY: as above.
             Payload::Gather(gather) => {
+                // SAFETY: as above.
                 gather.write_to(unsafe { std::slice::from_raw_parts_mut(place, len) });
                 tern_atomics::write(place, len);
             }

@@ -162,6 +162,9 @@ impl Member {
     }
 }
 
+/// A member that waits, and the turn of its poll that it waits in.
+type Waiting = (usize, Option<usize>);
+
 struct Run<'a> {
     machine: &'a Machine,
     lines: Lines<'a>,
@@ -170,7 +173,7 @@ struct Run<'a> {
     /// When each owner's turn could be seen.
     published: HashMap<(usize, u64), f64>,
     /// Who waits for an owner's turn, in a poll's step or else in the next one.
-    waiting: HashMap<(usize, u64), Vec<(usize, Option<usize>)>>,
+    waiting: HashMap<(usize, u64), Vec<Waiting>>,
     /// The first turn of the first call, by owner; the earlier ones were published before.
     first: Vec<u64>,
 }

@@ -49,10 +49,10 @@ pub enum TreeForm {
 impl TreeForm {
     /// The form for data of so many bytes.
     pub fn of(bytes: usize) -> TreeForm {
-        match bytes {
-            ..=WIDE => TreeForm::Short,
-            ..=SPREAD => TreeForm::Middle,
-            _ => TreeForm::Long,
+        match () {
+            () if bytes <= WIDE => TreeForm::Short,
+            () if bytes <= SPREAD => TreeForm::Middle,
+            () => TreeForm::Long,
         }
     }
 }

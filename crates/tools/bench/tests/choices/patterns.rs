@@ -61,11 +61,14 @@ fn habits(round: impl Fn(usize) -> Round) -> [String; 4] {
     [at_once, one, exchanges, short].map(|told| changes(&told))
 }
 
+/// What a program does in each of its rounds.
+type Program = Box<dyn Fn(usize) -> Round>;
+
 fn programs(text: &mut String) {
     let plain = Round { receives: 2, sends: 0, sends_first: false, computes: 0 };
     let computes = Round { computes: 5000, ..plain };
     let exchange = Round { sends: 2, ..plain };
-    let programs: [(&str, Box<dyn Fn(usize) -> Round>); 9] = [
+    let programs: [(&str, Program); 9] = [
         ("waits at once", Box::new(move |_| plain)),
         ("waits for one at a time", Box::new(move |_| Round { receives: 1, ..plain })),
         ("computes before it waits", Box::new(move |_| computes)),

@@ -171,8 +171,10 @@ pub fn radices(machine: &Machine, ranks: usize) -> Vec<Vec<usize>> {
     let mut rest = ranks;
     for (parts, _) in machine.levels() {
         // Of a level that does not divide them, as much as does.
-        let level =
-            (1..=parts.min(rest)).rev().find(|level| parts.min(rest) % level == 0 && rest % level == 0).unwrap_or(1);
+        let level = (1..=parts.min(rest))
+            .rev()
+            .find(|&level| parts.min(rest).is_multiple_of(level) && rest.is_multiple_of(level))
+            .unwrap_or(1);
         rest /= level;
         levels.push(level);
     }
