@@ -9,7 +9,7 @@
 //! | `optimal tree` | Ramos, Hoefler: Modeling communication in cache-coherent SMP systems (HPDC 2013): the tree that the model itself finds best |
 //! | `radix by level` | `ext_mpi_collectives` (doi 10.1177/10943420251363423): exchanges with a radix for each level, of whole vectors or by a reduce-scatter and an allgather |
 //!
-//! All have what Tern's lines have: cells in turn, payloads inline up to 48 bytes, and the next cell fetched early. Only the algorithm differs.
+//! All have what Tern's lines have: cells in turn, and payloads inline up to 48 bytes. They may also fetch the next cell early.
 
 mod exchange;
 mod program;
@@ -62,16 +62,17 @@ pub struct Reference {
 }
 
 /// The best of all algorithms for `bytes` of each member (of the vector, or of a block) on the first `ranks` cores; the root is the first member.
-pub fn best(machine: &Machine, operation: Operation, bytes: usize, ranks: usize) -> Reference {
-    let all = each(machine, operation, bytes, ranks);
+/// `fetches`: see [`each`].
+pub fn best(machine: &Machine, operation: Operation, bytes: usize, ranks: usize, fetches: bool) -> Reference {
+    let all = each(machine, operation, bytes, ranks, fetches);
     all.into_iter()
         .min_by(|one, other| one.cost.nanoseconds.total_cmp(&other.cost.nanoseconds))
         .expect("some algorithm serves")
 }
 
-/// Each algorithm that serves the operation, with its best parameters.
-pub fn each(machine: &Machine, operation: Operation, bytes: usize, ranks: usize) -> Vec<Reference> {
-    let mut search = Search { machine, operation, bytes, ranks, found: Vec::new() };
+/// Each algorithm that serves the operation, with its best parameters. `fetches`: members ask for their next cells early, which Tern does not.
+pub fn each(machine: &Machine, operation: Operation, bytes: usize, ranks: usize, fetches: bool) -> Vec<Reference> {
+    let mut search = Search { machine, operation, bytes, ranks, fetches, found: Vec::new() };
     search.exchanges();
     search.trees();
     search.found
@@ -91,12 +92,13 @@ struct Search<'a> {
     operation: Operation,
     bytes: usize,
     ranks: usize,
+    fetches: bool,
     found: Vec<Reference>,
 }
 
 impl Search<'_> {
     fn try_out(&mut self, name: &'static str, parameters: String, program: &Program) -> f64 {
-        let cost = program.cost(self.machine);
+        let cost = program.cost(self.machine, self.fetches);
         let nanoseconds = cost.nanoseconds;
         let new = Reference { name, parameters, cost };
         match self.found.iter_mut().find(|known| known.name == name) {

@@ -12,8 +12,8 @@
 //!   nothing but turns along the same tree has used the places since.
 //! - **Parts.** What is longer than a part goes in several. A part goes up while the one before it goes down.
 
+use super::Lines;
 use super::label::{DISSENT, Done, HISTORY, Kind, MORE, Mismatch, is_of_turn, label, waiting_inside, waits_inside};
-use super::{AHEAD, Lines};
 use crate::calls::Call;
 use crate::copies::{copy, give};
 use crate::ops::Vector;
@@ -221,7 +221,6 @@ impl Climb<'_> {
         match self.dissenter {
             None => {
                 self.make_room(turn, len);
-                area.prefetch_for_writing(turn + AHEAD);
                 area.publish_with(turn, label, len, |out| write(self, out));
             }
             Some(_) => {

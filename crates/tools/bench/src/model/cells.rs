@@ -86,7 +86,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// `allreduce 8 1.93 package=2 l3=24`.
+    /// `allreduce 8 1.93 package=2 numa=6 l3=24`.
     pub fn plain(&self) -> String {
         let crossings: String = self.crossings.iter().map(|(border, lines)| format!(" {border}={lines}")).collect();
         format!("{} {} {:.2}{crossings}", self.operation, self.bytes, self.microseconds)
@@ -95,7 +95,8 @@ impl Figure {
 
 fn crossings(from: &Mark, to: &Mark) -> Vec<(&'static str, usize)> {
     let (before, after) = (from.crossings, to.crossings);
-    vec![("package", after.package - before.package), ("l3", after.cache - before.cache)]
+    let since = after.since(before);
+    vec![("package", since.package), ("numa", since.numa), ("l3", since.cache)]
 }
 
 /// A line for each pair of levels that two marks in a row have: the time and the lines of the last such pair.
@@ -143,7 +144,7 @@ mod tests {
         let marks = [mark(1, 0.0, 0), mark(2, 1000.0, 5), mark(1, 1000.0, 5), mark(2, 3000.0, 8)];
         let cell = Cell { calls: 2, ..Cell::new("bcast", 8, 4) };
         let figures = figures(&[cell], &marks).expect("all calls");
-        assert_eq!(figures[0].plain(), "bcast 8 1.50 package=3 l3=0");
+        assert_eq!(figures[0].plain(), "bcast 8 1.50 package=3 numa=0 l3=0");
         assert!(super::figures(&[cell], &marks[..2]).is_err(), "a call is missing");
     }
 

@@ -57,9 +57,13 @@ impl Program {
         others.iter().for_each(|&(owner, turn)| self.step(member, Step::Read { owner, turn, bytes }));
     }
 
-    /// What a call costs on `machine`, of many that follow each other.
-    pub fn cost(&self, machine: &Machine) -> Cost {
+    /// What a call costs on `machine`, of many that follow each other; `fetches`: with cells that are fetched early.
+    pub fn cost(&self, machine: &Machine, fetches: bool) -> Cost {
         let most = self.turns.iter().copied().max().unwrap_or_default();
-        replay_over(machine, &self.members, CALLS, (ROUND * most).max(2 * AHEAD + 2))
+        let mut members = self.members.clone();
+        if !fetches {
+            members.iter_mut().for_each(|steps| steps.retain(|step| !matches!(step, Step::Fetch { .. })));
+        }
+        replay_over(machine, &members, CALLS, (ROUND * most).max(2 * AHEAD + 2))
     }
 }
