@@ -29,7 +29,7 @@ const CALLS: usize = 80;
 /// Lines that cross the two packages in a short call: one up and one down, each with the request by which its owner gets it back.
 const PACKAGE: usize = 4;
 /// How far behind the best reference Tern may be and count as level with it.
-const LEVEL: f64 = 0.8;
+const LEVEL: f64 = 0.7;
 /// Operations with bytes of each member, for the figures.
 const CELLS: [(&str, usize); 11] = [
     ("barrier", 0),
