@@ -25,7 +25,7 @@ crossing() {
 # Two packages with six caches each: at most so many lines for each border, owners' requests among them. Lines across packages cross caches too.
 is_within() {
     package=$(crossing package "$1") cache=$(crossing l3 "$1")
-    [ "$package" -le 8 ] && [ "$cache" -le 48 ]
+    [ "$package" -le 6 ] && [ "$cache" -le 46 ]
 }
 
 if [ ! -e "$prefix/lib/tern-model/libmpi_abi.so.1" ]; then
