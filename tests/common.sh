@@ -114,4 +114,4 @@ a_flang() {
 is_harmed() { grep -a '^mpiexec: .*was killed by signal' "$1" | grep -qv 'by signal 9 '; }
 
 # has_lost_all CODE FILE: a job that goes on has ended with this exit code because nobody is left; no rank has ended it.
-has_lost_all() { [ "$1" -eq 137 ] && ! grep -aq 'called MPI_Abort' "$2" && ! is_harmed "$2"; }
+has_lost_all() { [ "$1" -eq 137 ] && ! grep -aqE '^mpiexec: .*(called MPI_Abort|exited with code|ended with code)' "$2" && ! is_harmed "$2"; }
