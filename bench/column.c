@@ -77,15 +77,20 @@ static void prepare(exchange *e, MPI_Comm comm)
     fill(e->from, matrix, (unsigned)world_rank);
 }
 
-/* Exchanges a column of `width` bytes of each row by its type, at once, and by turns if that has a name. */
-static void with_type(const char *name, const char *turns, exchange *e, size_t width)
+static void set_column(exchange *e, size_t width)
 {
     e->width = width;
     MPI_Type_vector(ROWS, (int)(width / 8), ROW_BYTES / 8, MPI_DOUBLE, &e->column);
     MPI_Type_commit(&e->column);
+}
+
+/* Exchanges a column of `width` bytes of each row by its type, at once, and by turns if that has a name. */
+static void with_type(const char *name, const char *by_turns_name, exchange *e, size_t width)
+{
+    set_column(e, width);
     point(name, by_type, e);
-    if (turns)
-        point(turns, by_turns, e);
+    if (by_turns_name)
+        point(by_turns_name, by_turns, e);
     MPI_Type_free(&e->column);
 }
 
@@ -119,9 +124,9 @@ void run_column(void)
     with_pair("column", run_pair, NULL);
 }
 
-static void run_types(MPI_Comm comm, const void *what)
+/* Columns of the sizes that were asked for, as `one` exchanges them; `what` is the benchmark. */
+static void each_size(MPI_Comm comm, const char *what, void (*one)(exchange *, size_t width, long size))
 {
-    (void)what;
     static const long usual[] = {65536, 1048576};
     const long *sizes = opt.sizes ? opt.sizes : usual;
     int count = opt.sizes ? opt.size_count : 2;
@@ -130,36 +135,40 @@ static void run_types(MPI_Comm comm, const void *what)
     for (int i = 0; i < count; i++) {
         size_t width = (size_t)sizes[i] / ROWS / 8 * 8;
         if (width < 8 || width > ROW_BYTES / 2)
-            fail("column_type: %ld bytes are no column of a matrix with %d rows", sizes[i], ROWS);
-        with_type("vector", NULL, &e, width);
+            fail("%s: %ld bytes are no column of a matrix with %d rows", what, sizes[i], ROWS);
+        one(&e, width, sizes[i]);
     }
     free(e.from);
     free(e.to);
 }
 
+static void both_ways(exchange *e, size_t width, long size)
+{
+    (void)size;
+    with_type("vector", NULL, e, width);
+}
+
+static void run_types(MPI_Comm comm, const void *what)
+{
+    (void)what;
+    each_size(comm, "column_type", both_ways);
+}
+
 /* Half round trips of a column, by its type alone. */
+static void turns(exchange *e, size_t width, long size)
+{
+    set_column(e, width);
+    by_turns(e, 1);
+    figure f = measure(e->comm, by_turns, e);
+    if (world_rank == 0)
+        report_us("column_turns", size, &f, 0.5);
+    MPI_Type_free(&e->column);
+}
+
 static void run_turns(MPI_Comm comm, const void *what)
 {
     (void)what;
-    static const long usual[] = {65536, 1048576};
-    const long *sizes = opt.sizes ? opt.sizes : usual;
-    int count = opt.sizes ? opt.size_count : 2;
-    exchange e;
-    prepare(&e, comm);
-    for (int i = 0; i < count; i++) {
-        e.width = (size_t)sizes[i] / ROWS / 8 * 8;
-        if (e.width < 8 || e.width > ROW_BYTES / 2)
-            fail("column_turns: %ld bytes are no column of a matrix with %d rows", sizes[i], ROWS);
-        MPI_Type_vector(ROWS, (int)(e.width / 8), ROW_BYTES / 8, MPI_DOUBLE, &e.column);
-        MPI_Type_commit(&e.column);
-        by_turns(&e, 1);
-        figure f = measure(e.comm, by_turns, &e);
-        if (world_rank == 0)
-            report_us("column_turns", sizes[i], &f, 0.5);
-        MPI_Type_free(&e.column);
-    }
-    free(e.from);
-    free(e.to);
+    each_size(comm, "column_turns", turns);
 }
 
 void run_column_turns(void)

@@ -40,6 +40,7 @@ mod report;
 mod run;
 mod session;
 mod suite;
+mod variants;
 
 use clap::{Args, Parser, Subcommand};
 use std::path::{Path, PathBuf};

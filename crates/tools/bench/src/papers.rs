@@ -26,7 +26,7 @@ use registry::{Entry, Experiment, How, Kind, Paper, Repeat};
 use std::path::{Path, PathBuf};
 
 /// The line that needs the kernel module, and its device.
-const MODULE: &str = "module";
+use crate::variants::MODULE;
 const DEVICE: &str = "/dev/tern";
 /// How often each line runs, unless `--rounds` says.
 const ROUNDS: usize = 5;

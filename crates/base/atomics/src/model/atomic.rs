@@ -17,6 +17,24 @@ fn change<T>(at: &T) {
     client::with(|client| client.touch(Act::Change, std::ptr::from_ref(at).cast(), size_of::<T>()));
 }
 
+/// Methods that change a value in one step.
+macro_rules! changes {
+    ($name:ident $value:ty: $($method:ident)*) => {
+        impl $name {$(
+            /// As the machine's.
+            #[inline]
+            pub fn $method(&self, value: $value, order: Ordering) -> $value {
+                change(self);
+                self.0.$method(value, order)
+            }
+        )*}
+    };
+}
+
+macro_rules! numbers {
+    ($($name:ident $value:ty),*) => {$(changes!($name $value: fetch_add fetch_sub fetch_max fetch_min);)*};
+}
+
 macro_rules! atomics {
     ($($name:ident $value:ty),*) => {$(
         /// The machine's atomic of this name, whose uses are noticed.
@@ -46,13 +64,6 @@ macro_rules! atomics {
 
             /// As the machine's.
             #[inline]
-            pub fn swap(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.swap(value, order)
-            }
-
-            /// As the machine's.
-            #[inline]
             pub fn compare_exchange(
                 &self, current: $value, new: $value, success: Ordering, failure: Ordering,
             ) -> Result<$value, $value> {
@@ -68,28 +79,9 @@ macro_rules! atomics {
                 change(self);
                 self.0.compare_exchange_weak(current, new, success, failure)
             }
-
-            /// As the machine's.
-            #[inline]
-            pub fn fetch_or(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.fetch_or(value, order)
-            }
-
-            /// As the machine's.
-            #[inline]
-            pub fn fetch_and(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.fetch_and(value, order)
-            }
-
-            /// As the machine's.
-            #[inline]
-            pub fn fetch_xor(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.fetch_xor(value, order)
-            }
         }
+
+        changes!($name $value: swap fetch_or fetch_and fetch_xor);
 
         /// What is not used in shared memory, or has no cost there.
         impl Deref for $name {
@@ -97,40 +89,6 @@ macro_rules! atomics {
 
             fn deref(&self) -> &atomic::$name {
                 &self.0
-            }
-        }
-    )*};
-}
-
-macro_rules! numbers {
-    ($($name:ident $value:ty),*) => {$(
-        impl $name {
-            /// As the machine's.
-            #[inline]
-            pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.fetch_add(value, order)
-            }
-
-            /// As the machine's.
-            #[inline]
-            pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.fetch_sub(value, order)
-            }
-
-            /// As the machine's.
-            #[inline]
-            pub fn fetch_max(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.fetch_max(value, order)
-            }
-
-            /// As the machine's.
-            #[inline]
-            pub fn fetch_min(&self, value: $value, order: Ordering) -> $value {
-                change(self);
-                self.0.fetch_min(value, order)
             }
         }
     )*};

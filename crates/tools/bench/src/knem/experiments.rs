@@ -3,38 +3,14 @@
 use crate::chart::Scale;
 use crate::line::Setting;
 use crate::suite::{Binding, Job};
+use crate::variants::{BY_LINES, BY_MODULE, BY_REGION, CMA, MAPPED, MODULE, PIPE, TREE_BY_CMA, TREE_BY_PIPE};
 
-/// The line that needs the kernel module.
-pub const MODULE: &str = "module";
 /// Messages by each mechanism alone.
 const MECHANISMS: &[&str] = &["pipe", "mapped", "cma", MODULE];
 /// A broadcast in each way alone.
 const BROADCASTS: &[&str] = &["tree, pipe", "tree, cma", "lines", "region"];
 
-pub const LINES: &[Setting] = &[
-    Setting { name: "pipe", settings: &[("TERN_MECHANISM", "pipe")] },
-    Setting { name: "mapped", settings: &[("TERN_MECHANISM", "mapped"), ("TERN_PROMOTE", "always")] },
-    Setting { name: "cma", settings: &[("TERN_MECHANISM", "cma"), ("TERN_PROMOTE", "off")] },
-    Setting { name: MODULE, settings: &[("TERN_MECHANISM", "module"), ("TERN_PROMOTE", "off")] },
-    Setting {
-        name: "tree, pipe",
-        settings: &[("TERN_MECHANISM", "pipe"), ("TERN_COLL_LINES", "off"), ("TERN_COLL", "bcast=binomial")],
-    },
-    Setting {
-        name: "tree, cma",
-        settings: &[
-            ("TERN_MECHANISM", "cma"),
-            ("TERN_PROMOTE", "off"),
-            ("TERN_COLL_LINES", "off"),
-            ("TERN_COLL", "bcast=binomial"),
-        ],
-    },
-    Setting { name: "lines", settings: &[("TERN_MECHANISM", "pipe"), ("TERN_PROMOTE", "off")] },
-    Setting {
-        name: "region",
-        settings: &[("TERN_MECHANISM", "cma"), ("TERN_PROMOTE", "off"), ("TERN_COLL", "bcast=region")],
-    },
-];
+pub const LINES: &[Setting] = &[PIPE, MAPPED, CMA, BY_MODULE, TREE_BY_PIPE, TREE_BY_CMA, BY_LINES, BY_REGION];
 
 /// What is measured without MPI, by [`super::regions`].
 #[derive(Clone, Copy, PartialEq)]

@@ -2,6 +2,9 @@
 
 use crate::line::Setting;
 use crate::papers::registry::{Experiment, Part, Place, Work, card, part};
+use crate::variants::{
+    self, FULL_HEADERS, GATHER_LISTS, HEADER_CACHE, PACKING, PLAIN_EAGER, RGET, RPUT, TUPLEQ, TUPLEQ_WITH_COPY,
+};
 
 /// The card of 2005, and that of 2009.
 const OLD: &str = "sdr-pcix";
@@ -30,10 +33,7 @@ pub const SOLVER_TITLE: &str = "An alternating-direction solver";
 
 pub const HEADERS: Experiment = Experiment {
     name: "header-cache",
-    lines: &[
-        Setting { name: "header cache", settings: &[("TERN_HEADER_CACHE", "on")] },
-        Setting { name: "full headers", settings: &[("TERN_HEADER_CACHE", "off")] },
-    ],
+    lines: &[HEADER_CACHE, FULL_HEADERS],
     plain: false,
     parts: &[card(HEADERS_TITLE, &["pingpong"], &[1, 4, 16, 64, 256, 1024, 4096], 2, (OLD, 32))],
 };
@@ -71,16 +71,7 @@ pub const INTRA: Experiment = Experiment {
 
 pub const COLUMNS: Experiment = Experiment {
     name: "columns",
-    lines: &[
-        Setting {
-            name: "gather lists",
-            settings: &[("TERN_TUPLEQ", "off"), ("TERN_EAGER_LIMIT", "4096"), ("TERN_RENDEZVOUS", "rput")],
-        },
-        Setting {
-            name: "packing",
-            settings: &[("TERN_TUPLEQ", "off"), ("TERN_EAGER_LIMIT", "4096"), ("TERN_RENDEZVOUS", "packets")],
-        },
-    ],
+    lines: &[GATHER_LISTS, PACKING],
     plain: false,
     parts: &[card(
         COLUMNS_TITLE,
@@ -109,21 +100,14 @@ pub const PACKETS: Experiment = Experiment {
 };
 
 const EAGER: &[u64] = &[128, 256, 512, 1024, 2048, 4096, 8192];
-pub const REUSING: &[Setting] = &[
-    Setting { name: "frequent", settings: &[("TERN_FREQUENT", "on"), ("TERN_EAGER_LIMIT", "32768")] },
-    Setting { name: "plain eager", settings: &[("TERN_FREQUENT", "off"), ("TERN_EAGER_LIMIT", "32768")] },
-];
+pub const REUSING: &[Setting] = &[variants::FREQUENT, PLAIN_EAGER];
 
 pub const EXPLAINED: Experiment = Experiment {
     name: "copy-and-registration",
-    lines: &[REUSING_FIRST],
+    lines: &[variants::FREQUENT],
     plain: false,
     parts: &[Part { work: Work::Explained, ..card(COSTS_TITLE, &["copy_cost", "break_even"], EAGER, 2, (NEW, 1)) }],
 };
-
-/// A settings list cannot be cut in a constant.
-const REUSING_FIRST: Setting =
-    Setting { name: "frequent", settings: &[("TERN_FREQUENT", "on"), ("TERN_EAGER_LIMIT", "32768")] };
 
 pub const SEARCH: Experiment = Experiment {
     name: "search",
@@ -176,12 +160,7 @@ pub const REUSE: Experiment = Experiment {
 };
 
 /// The protocols of the paper on TupleQ.
-pub const PROTOCOLS: &[Setting] = &[
-    Setting { name: "TupleQ", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "0")] },
-    Setting { name: "TupleQ with copy", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "16384")] },
-    Setting { name: "RGET", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rget")] },
-    Setting { name: "RPUT", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")] },
-];
+pub const PROTOCOLS: &[Setting] = &[TUPLEQ, TUPLEQ_WITH_COPY, RGET, RPUT];
 
 /// Work is sleep: the engine of the software HCA needs the core that a card would leave alone.
 const IDLE: &[&str] = &["--idle", "1"];

@@ -3,17 +3,10 @@
 use crate::knem::experiments::Direct;
 use crate::line::Setting;
 use crate::papers::registry::{Experiment, Part, Work, part};
-
-/// Two copies, one by the kernel, one by the module, one between shared pages.
-const PIPE: Setting = Setting { name: "pipe", settings: &[("TERN_MECHANISM", "pipe")] };
-const MAPPED: Setting =
-    Setting { name: "mapped", settings: &[("TERN_MECHANISM", "mapped"), ("TERN_PROMOTE", "always")] };
-const CMA: Setting = Setting { name: "cma", settings: &[("TERN_MECHANISM", "cma"), ("TERN_PROMOTE", "off")] };
-const MODULE: Setting =
-    Setting { name: super::super::MODULE, settings: &[("TERN_MECHANISM", "module"), ("TERN_PROMOTE", "off")] };
+use crate::variants::{BY_LINES, BY_MODULE, BY_REGION, CMA, MAPPED, MODULE, PIPE, TREE_BY_CMA, TREE_BY_PIPE};
 
 /// Messages by each mechanism alone.
-pub const MECHANISMS: &[Setting] = &[PIPE, MAPPED, CMA, MODULE];
+pub const MECHANISMS: &[Setting] = &[PIPE, MAPPED, CMA, BY_MODULE];
 
 const MESSAGES: &[u64] = &[4 << 10, 16 << 10, 32 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20];
 const BLOCKS: &[u64] = &[4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
@@ -35,7 +28,7 @@ pub const BCAST_8: &str = "Broadcast, 8 ranks";
 pub const KERNEL: &str = "What a copy takes: mapped, by the kernel, and a byte of each page by the kernel";
 
 /// Off cache nothing is shared in place but by a fault for each page, which no program would do.
-const WITHOUT_MAPPED: &[&str] = &["pipe", "cma", super::super::MODULE];
+const WITHOUT_MAPPED: &[&str] = &["pipe", "cma", MODULE];
 
 pub const COSTS: Experiment = Experiment {
     name: "kernel-costs",
@@ -93,14 +86,14 @@ const CROWD: Part = Part { time: 60, ..part(PATTERNS_8, &["reduce", "scatter", "
 
 pub const PATTERNS: Experiment = Experiment {
     name: "patterns",
-    lines: &[PIPE, CMA, MODULE],
+    lines: &[PIPE, CMA, BY_MODULE],
     plain: true,
     parts: &[part(PATTERNS_2, &["reduce", "scatter", "alltoall"], BLOCKS, 2), CROWD],
 };
 
 pub const ALL_TO_ALL: Experiment = Experiment {
     name: "alltoall-16",
-    lines: &[PIPE, CMA, MODULE],
+    lines: &[PIPE, CMA, BY_MODULE],
     plain: true,
     parts: &[Part { time: 60, ..part(ALL_TO_ALL_16, &["alltoall"], &[4 << 10, 32 << 10, 128 << 10, 512 << 10], 16) }],
 };
@@ -117,26 +110,7 @@ pub const REGIONS: Experiment = Experiment {
 };
 
 /// A broadcast in each way alone.
-pub const BROADCASTS: &[Setting] = &[
-    Setting {
-        name: "tree, pipe",
-        settings: &[("TERN_MECHANISM", "pipe"), ("TERN_COLL_LINES", "off"), ("TERN_COLL", "bcast=binomial")],
-    },
-    Setting {
-        name: "tree, cma",
-        settings: &[
-            ("TERN_MECHANISM", "cma"),
-            ("TERN_PROMOTE", "off"),
-            ("TERN_COLL_LINES", "off"),
-            ("TERN_COLL", "bcast=binomial"),
-        ],
-    },
-    Setting { name: "lines", settings: &[("TERN_MECHANISM", "pipe"), ("TERN_PROMOTE", "off")] },
-    Setting {
-        name: "region",
-        settings: &[("TERN_MECHANISM", "cma"), ("TERN_PROMOTE", "off"), ("TERN_COLL", "bcast=region")],
-    },
-];
+pub const BROADCASTS: &[Setting] = &[TREE_BY_PIPE, TREE_BY_CMA, BY_LINES, BY_REGION];
 
 pub const BROADCAST: Experiment = Experiment {
     name: "broadcast",

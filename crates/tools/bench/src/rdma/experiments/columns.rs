@@ -1,5 +1,5 @@
 use super::{Experiment, Plot, Scale, part};
-use crate::line::Setting;
+use crate::variants::{GATHER_LISTS, PACKING};
 
 const TITLE: &str = "Columns of a matrix";
 
@@ -10,16 +10,7 @@ pub const COLUMNS: Experiment = Experiment {
             receiver; with packing the library copies them into packets. A row of less than 512 bytes is packed in any case, \
             for a request each would cost more.",
     link: "sdr-pcix",
-    variants: &[
-        Setting {
-            name: "gather lists",
-            settings: &[("TERN_TUPLEQ", "off"), ("TERN_EAGER_LIMIT", "4096"), ("TERN_RENDEZVOUS", "rput")],
-        },
-        Setting {
-            name: "packing",
-            settings: &[("TERN_TUPLEQ", "off"), ("TERN_EAGER_LIMIT", "4096"), ("TERN_RENDEZVOUS", "packets")],
-        },
-    ],
+    variants: &[GATHER_LISTS, PACKING],
     parts: &[part(TITLE, &["column_type"], &[65536, 262144, 524288, 1048576, 2097152, 4194304], 8)],
     plots: &[Plot {
         file: "columns.svg",

@@ -1,5 +1,6 @@
 use super::{Experiment, Part, Plot, Scale, part};
 use crate::line::Setting;
+use crate::variants::{self, PLAIN_EAGER};
 
 const SIZES: &[u64] = &[128, 256, 512, 1024, 2048, 4096, 8192];
 const PING_PONG: &str = "Frequent buffers, ping-pong";
@@ -26,8 +27,8 @@ pub const FREQUENT: Experiment = Experiment {
             low.*\n",
     link: "ddr",
     variants: &[
-        Setting { name: "frequent", settings: &[("TERN_FREQUENT", "on"), ("TERN_EAGER_LIMIT", "32768")] },
-        Setting { name: "plain eager", settings: &[("TERN_FREQUENT", "off"), ("TERN_EAGER_LIMIT", "32768")] },
+        variants::FREQUENT,
+        PLAIN_EAGER,
         Setting {
             name: "in any case",
             settings: &[("TERN_FREQUENT", "on"), ("TERN_FREQUENT_SHARE", "0"), ("TERN_EAGER_LIMIT", "32768")],

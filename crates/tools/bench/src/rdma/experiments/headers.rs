@@ -1,5 +1,5 @@
 use super::{Experiment, half_round_trips, part};
-use crate::line::Setting;
+use crate::variants::{FULL_HEADERS, HEADER_CACHE};
 
 const TITLE: &str = "Header caching, ping-pong";
 
@@ -10,10 +10,7 @@ pub const HEADERS: Experiment = Experiment {
             byte less is time. *Paper (Design and Implementation of High Performance MVAPICH2): 5.8 us without, 4.9 us with.* The \
             model has what 32 bytes cost on the bus and on the link; what else the paper's hosts saved is not in it.",
     link: "sdr-pcix",
-    variants: &[
-        Setting { name: "header cache", settings: &[("TERN_HEADER_CACHE", "on")] },
-        Setting { name: "full headers", settings: &[("TERN_HEADER_CACHE", "off")] },
-    ],
+    variants: &[HEADER_CACHE, FULL_HEADERS],
     parts: &[part(TITLE, &["pingpong"], &[4, 16, 32, 64, 128, 256, 512, 1024], 32)],
     plots: &[half_round_trips(
         "headers.svg",

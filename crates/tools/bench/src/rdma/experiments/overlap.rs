@@ -1,19 +1,20 @@
 use super::{Experiment, IDLE, Part, Plot, Scale, part};
 use crate::line::Setting;
+use crate::variants::{RGET, RPUT, TUPLEQ, TUPLEQ_WITH_COPY};
 
 const RECEIVER: &str = "Overlap of the receiver";
 const SENDER: &str = "Overlap of the sender";
 
 /// The protocols of the paper on TupleQ.
 pub const PROTOCOLS: &[Setting] = &[
-    Setting { name: "TupleQ", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "0")] },
-    Setting { name: "RGET", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rget")] },
-    Setting { name: "RPUT", settings: &[("TERN_TUPLEQ", "off"), ("TERN_RENDEZVOUS", "rput")] },
+    TUPLEQ,
+    RGET,
+    RPUT,
     Setting {
         name: "TupleQ by queues",
         settings: &[("TERN_TUPLEQ", "queues"), ("TERN_VERBS_TRANSPORT", "xrc"), ("TERN_TUPLEQ_COPY", "0")],
     },
-    Setting { name: "TupleQ with copy", settings: &[("TERN_TUPLEQ", "write"), ("TERN_TUPLEQ_COPY", "16384")] },
+    TUPLEQ_WITH_COPY,
 ];
 
 const fn receiver(sizes: &'static [u64], slower: u32) -> Part {
