@@ -50,13 +50,15 @@ impl Window {
         if self.survives { self.check_member(rank) } else { Ok(()) }
     }
 
-    /// [`Window::flush_local`] for all ranks. Those that live are flushed, whoever is lost.
+    /// [`Window::flush_local`] for all ranks.
+    ///
+    /// Errors: one of them is lost.
     pub fn flush_local_all(&self) -> Result<(), Error> {
-        let flushed = self.flush_local_living();
+        let flushed = self.flush_each();
         if self.survives { flushed.and_then(|()| self.check_members()) } else { flushed }
     }
 
-    fn flush_local_living(&self) -> Result<(), Error> {
+    fn flush_each(&self) -> Result<(), Error> {
         self.send_all_puts()?;
         if !self.messages.is_all_flushed() {
             self.await_flushed()?;

@@ -70,7 +70,7 @@ pub fn best(machine: &Machine, operation: Operation, bytes: usize, ranks: usize,
         .expect("some algorithm serves")
 }
 
-/// Each algorithm that serves the operation, with its best parameters. `fetches`: members ask for their next cells early, which Tern does not.
+/// Each algorithm that serves the operation, with its best parameters. `fetches`: members ask for their next cells early, as Tern's flat forms do before a payload and its tree does not.
 pub fn each(machine: &Machine, operation: Operation, bytes: usize, ranks: usize, fetches: bool) -> Vec<Reference> {
     let mut search = Search { machine, operation, bytes, ranks, fetches, found: Vec::new() };
     search.exchanges();

@@ -74,10 +74,13 @@ fn steps(machine: &Machine, size: usize, forced: &str, body: impl Fn(&Member) + 
         // SAFETY: made above.
         drop(unsafe { Box::from_raw(adi) });
         std::mem::forget(bomb);
-        let steps =
-            in_order(once_each(&looks).flat_map(|look| step(look, owners[&look.area])).collect(), rank as usize);
-        // Along a tree, a member polls all that it waits for by turns.
-        if forced.contains("lines") { steps } else { steps.into_iter().map(polled).collect() }
+        let steps = in_order(once_each(&looks).map(|look| step(look, owners[&look.area])).collect(), rank as usize);
+        // Along a tree, a member polls all that it waits for by turns. In flat forms it asks for the line of a later turn with each payload.
+        if forced.contains("lines") {
+            steps.into_iter().flat_map(fetched).collect()
+        } else {
+            steps.into_iter().map(polled).collect()
+        }
     };
     std::thread::scope(|scope| {
         let member = &member;
@@ -138,13 +141,23 @@ fn polled(step: Step) -> Step {
     }
 }
 
-fn step(look: &Look, owner: usize) -> Vec<Step> {
+/// Turns from the one that a member publishes with a payload to the one whose line it asks for then.
+const AHEAD: u64 = 2;
+
+fn fetched(step: Step) -> Vec<Step> {
+    match step {
+        Step::Write { turn, .. } => vec![Step::Fetch { turn: turn + AHEAD }, step],
+        other => vec![other],
+    }
+}
+
+fn step(look: &Look, owner: usize) -> Step {
     let (turn, bytes) = (look.turn, look.bytes);
     match look.act {
-        Act::Look => vec![Step::Await { owner, turn }],
-        Act::Read => vec![Step::Read { owner, turn, bytes }],
-        Act::Write => vec![Step::Write { turn, bytes }],
-        Act::Publish => vec![Step::Publish { turn }],
+        Act::Look => Step::Await { owner, turn },
+        Act::Read => Step::Read { owner, turn, bytes },
+        Act::Write => Step::Write { turn, bytes },
+        Act::Publish => Step::Publish { turn },
     }
 }
 
@@ -250,8 +263,8 @@ fn short_operations_are_near_the_best_of_others() {
     }
 }
 
-/// Prints Tern's figures beside its flat forms and beside the best reference, of the machine in the variable MACHINE or of all, and of as many members as
-/// RANKS says, or of several numbers.
+/// Prints Tern's figures beside its flat forms and beside the best reference. The variable MACHINE names one machine, else all are taken. RANKS is the number
+/// of members, else several numbers are taken.
 #[test]
 #[ignore = "prints figures for `make model`"]
 fn figures() {
