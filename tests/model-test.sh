@@ -29,7 +29,7 @@ is_within() {
 }
 
 if [ ! -e "$prefix/lib/tern-model/libmpi_abi.so.1" ]; then
-    fail "there is a library with a model" "make model builds it"
+    skip "processes in virtual time" "no library for them: make check-model builds it, in some minutes"
     sums
     exit
 fi

@@ -80,6 +80,31 @@ static void access_lost(int kind)
     MAY(MPI_Win_flush_local(target, w));
 }
 
+/* Single calls that need the lost rank, which this process knows to be lost. */
+static void need_lost(int kind)
+{
+    static long one = 1, there;
+    int target = victim();
+    MPI_Win w = win[kind];
+    MPI_Request request = MPI_REQUEST_NULL;
+    NEEDS(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w));
+    NEEDS(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, w));
+    WORKS(MPI_Win_lock(MPI_LOCK_SHARED, target, MPI_MODE_NOCHECK, w));
+    NEEDS(MPI_Win_flush(target, w));
+    NEEDS(MPI_Win_flush_local(target, w));
+    NEEDS(MPI_Win_flush_all(w));
+    NEEDS(MPI_Win_flush_local_all(w));
+    NEEDS(MPI_Rget(&there, 1, MPI_LONG, target, at(kind, target, 8), 1, MPI_LONG, w, &request));
+    NEEDS(MPI_Rput(&one, 1, MPI_LONG, target, at(kind, target, 8), 1, MPI_LONG, w, &request));
+    NEEDS(MPI_Raccumulate(&one, 1, MPI_LONG, target, at(kind, target, 0), 1, MPI_LONG, MPI_SUM, w, &request));
+    NEEDS(MPI_Rget_accumulate(&one, 1, MPI_LONG, &there, 1, MPI_LONG, target, at(kind, target, 0), 1, MPI_LONG, MPI_SUM, w, &request));
+    NEEDS(MPI_Win_unlock(target, w));
+    WORKS(MPI_Win_lock_all(MPI_MODE_NOCHECK, w));
+    access_living(kind, 0);
+    NEEDS(MPI_Win_flush(target, w));
+    NEEDS(MPI_Win_unlock_all(w));
+}
+
 /* Locks at each living rank, by all of them, several times. */
 static void lock_living(int kind)
 {
@@ -98,12 +123,16 @@ static void wait_for_lost(int kind)
 {
     long there = 0;
     int target = victim(), code;
-    for (int way = 0; way < 3; way++) {
+    for (int way = 0; way < 4; way++) {
+        MPI_Request request = MPI_REQUEST_NULL;
         int is_open = TRY(MPI_Win_lock(MPI_LOCK_SHARED, target, MPI_MODE_NOCHECK, win[kind])) == MPI_SUCCESS;
         if (!is_open)
             return;
         do {
-            code = TRY(MPI_Get(&there, 1, MPI_LONG, target, at(kind, target, 3), 1, MPI_LONG, win[kind]));
+            if (way < 3)
+                code = TRY(MPI_Get(&there, 1, MPI_LONG, target, at(kind, target, 3), 1, MPI_LONG, win[kind]));
+            else if ((code = TRY(MPI_Rget(&there, 1, MPI_LONG, target, at(kind, target, 3), 1, MPI_LONG, win[kind], &request))) == MPI_SUCCESS)
+                code = TRY(MPI_Wait(&request, MPI_STATUS_IGNORE));
             if (code == MPI_SUCCESS && way < 2)
                 code = TRY(way == 0 ? MPI_Win_flush(target, win[kind]) : MPI_Win_flush_all(win[kind]));
             if (code == MPI_SUCCESS && way == 2) {
@@ -121,6 +150,7 @@ static void wait_for_lost(int kind)
 static void lock_lost(int kind)
 {
     wait_for_lost(kind);
+    need_lost(kind);
     if (TRY(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, victim(), 0, win[kind])) == MPI_SUCCESS) {
         access_lost(kind);
         MAY(MPI_Win_unlock(victim(), win[kind]));

@@ -58,6 +58,7 @@ pub fn prepare(adi: &Adi) {
     adi.on_notice(|| {
         if let Some(runtime) = installed() {
             runtime.adi.wake_hooks();
+            crate::win::look_again();
         }
     });
     adi.add_hook(Rc::new(|_| attend()));

@@ -94,11 +94,14 @@ impl Window {
 
     /// Locks the memory of `rank`, alone or with others that do not want it alone.
     ///
-    /// Errors: a member is lost, where the members lie apart. Elsewhere whatever a lost one had of the lock is taken from it.
+    /// Errors: `rank` is lost; where the job ends then and the members lie apart, any. Whatever a lost one had of a lock is taken from it.
     #[inline]
     pub fn lock(&self, rank: u32, exclusive: bool) -> Result<(), Error> {
         if self.apart {
             return self.lock_apart(rank, exclusive);
+        }
+        if self.survives {
+            self.check_member(rank)?;
         }
         if exclusive {
             self.exclude(rank);

@@ -57,6 +57,14 @@ impl Window {
         }
     }
 
+    /// Before an access that ends with its request: no flush tells later that its target was lost.
+    ///
+    /// Errors: `rank` is lost, and the job goes on.
+    #[inline]
+    pub fn check_requested(&self, rank: u32) -> Result<(), Error> {
+        if self.survives { self.check_member(rank) } else { Ok(()) }
+    }
+
     /// Whether the window has lost a member, where the job goes on.
     pub fn misses_members(&self) -> bool {
         self.survives && !self.losses().is_empty()

@@ -104,16 +104,23 @@ pub unsafe fn find<'a>(handle: usize) -> Option<&'a Win> {
 #[cold]
 fn remember(handle: usize) {
     let wins = wins().borrow();
+    let is_short = |win: &&Rc<Win>| !win.notes && !win.window.misses_members();
     let (handle, win) =
-        wins.get(handle).filter(|win| !win.notes).map_or((MPI_WIN_NULL, ptr::null()), |win| (handle, Rc::as_ptr(win)));
+        wins.get(handle).filter(is_short).map_or((MPI_WIN_NULL, ptr::null()), |win| (handle, Rc::as_ptr(win)));
     LAST.get().handle.set(handle);
     LAST.get().win.set(win);
 }
 
-/// Takes a window out of the table.
-pub fn remove(handle: usize) {
+/// A process is lost: a window that misses it goes no short way from now on, for those do not look whether their target is there.
+#[cold]
+pub fn look_again() {
     LAST.get().handle.set(MPI_WIN_NULL);
     LAST.get().win.set(ptr::null());
+}
+
+/// Takes a window out of the table.
+pub fn remove(handle: usize) {
+    look_again();
     wins().borrow_mut().remove(handle);
 }
 

@@ -114,7 +114,11 @@ pub enum Completion {
 pub fn enter(win: &Win, rank: u32, way: Completion) -> Result<()> {
     match way {
         Completion::Epoch => win.judge(|epochs| epochs.access(rank)),
-        Completion::Request => win.judge(|epochs| epochs.passive(rank)),
+        Completion::Request => {
+            win.judge(|epochs| epochs.passive(rank))?;
+            win.look_at_times();
+            outcome(win, win.window.check_requested(rank))
+        }
     }
 }
 
