@@ -18,7 +18,7 @@ done
 # job ARGUMENT...: runs mpiexec; leaves its exit code in `code`, and what was said in $place/said.
 job() {
     code=0
-    timeout --kill-after=5 90 "$prefix/bin/mpiexec" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+    within 90 "$prefix/bin/mpiexec" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
     evidence=$place/said
 }
 
@@ -67,7 +67,7 @@ goes_on() {
     if [ "$code" -eq 0 ] && [ "$found" -eq 1 ] && ! is_harmed "$place/said"; then
         ok "$label: $(grep "have survived" "$place/said")"
     elif has_lost_all "$code" "$place/said"; then
-        ok "$label: $(grep -m 1 '^mpiexec: ' "$place/said")"
+        ok "$label: $(grep -am 1 '^mpiexec: ' "$place/said")"
     else
         fail "$label" "exit code $code, $found lines"
     fi

@@ -53,9 +53,11 @@ if [ -n "$ulfm" ]; then
         name=ulfm-$(basename "${source%.c}")
         "$prefix/bin/mpicc" -O1 "$source" -o "$place/$name" -lm 2> /dev/null || { skip "$name" "does not compile by itself"; continue; }
         code=0
-        timeout --kill-after=5 60 "$prefix/bin/mpiexec" --with-ft -n 4 "$place/$name" < /dev/null > "$place/said" 2>&1 || code=$?
-        if [ "$code" -eq 124 ]; then
+        within 60 "$prefix/bin/mpiexec" --with-ft -n 4 "$place/$name" < /dev/null > "$place/said" 2>&1 || code=$?
+        if has_hung "$place/said"; then
             skip "$name" "does not end within a minute without chaos"
+        elif [ "$code" -ne 0 ] && ! has_lost_all "$code" "$place/said"; then
+            skip "$name" "ends with exit code $code without chaos, by which nothing can be told"
         elif is_harmed "$place/said"; then
             skip "$name" "is ended by a signal without chaos"
         else
@@ -84,9 +86,11 @@ while [ "$(date +%s)" -lt "$end" ]; do
     code=0
     # shellcheck disable=SC2086
     set -- $way ${job%% | *} ${job#* | }
-    timeout --kill-after=5 300 "$prefix/bin/mpiexec" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
-    # NPB's programs end well also where their results are wrong.
-    if grep -q UNSUCCESSFUL "$place/said"; then
+    within 300 "$prefix/bin/mpiexec" "$@" < /dev/null > "$place/said" 2>&1 || code=$?
+    # Programs of NPB end well also where their results are wrong.
+    if has_hung "$place/said"; then
+        fail "mpiexec $*" "does not end within 300 s"
+    elif grep -q UNSUCCESSFUL "$place/said"; then
         fail "mpiexec $*" "its results are wrong"
     elif is_harmed "$place/said"; then
         fail "mpiexec $*" "a rank was ended by a signal"

@@ -113,5 +113,15 @@ a_flang() {
 # is_harmed FILE: what mpiexec has said there tells of a rank that was ended by another signal than SIGKILL, by which tests lose ranks.
 is_harmed() { grep -a '^mpiexec: .*was killed by signal' "$1" | grep -qv 'by signal 9 '; }
 
-# has_lost_all CODE FILE: a job that goes on has ended with this exit code because nobody is left; no rank has ended it.
-has_lost_all() { [ "$1" -eq 137 ] && ! grep -aqE '^mpiexec: .*(called MPI_Abort|exited with code|ended with code)' "$2" && ! is_harmed "$2"; }
+# within SECONDS COMMAND...: runs a command for so long at most. That it was stopped stands in a line of its own among its errors, for what ignores the
+# first signal ends with 137, as a job does whose ranks are lost.
+within() { timeout --verbose --kill-after="${patience:-5}" "$@"; }
+
+# has_hung FILE: what `within` has run was stopped.
+has_hung() { grep -aq '^timeout: ' "$1"; }
+
+# has_lost_all CODE FILE: a job that goes on has ended with this exit code because nobody is left. Ranks were killed, and no rank has ended it.
+has_lost_all() {
+    [ "$1" -eq 137 ] && grep -aq '^mpiexec: .*was killed by signal 9 ' "$2" && ! has_hung "$2" && ! is_harmed "$2" &&
+        ! grep -aqE '^mpiexec: .*(called MPI_Abort|exited with code|ended with code)' "$2"
+}

@@ -125,6 +125,7 @@ impl Endpoint {
             thread: Some(thread),
             ready,
             settle: silence.max(SETTLE),
+            answers: ANSWERS,
             settled: Cell::new(None),
         })
     }
@@ -163,6 +164,8 @@ pub struct Ofi {
     ready: Option<OwnedFd>,
     /// How long it waits, when it ends, until what it sent has left.
     settle: Duration,
+    /// And for the answers of its peers.
+    answers: Duration,
     /// How much had begun when it waited last.
     settled: Cell<Option<u64>>,
 }
@@ -188,7 +191,7 @@ impl Ofi {
         self.shared.call().bid_farewell();
         self.shared.call().mark();
         self.work_until(SETTLE, |state| state.has_left(false));
-        self.work_until(ANSWERS, |state| state.is_answered(false));
+        self.work_until(self.answers, |state| state.is_answered(false));
         self.wait_for_machines();
     }
 
@@ -378,11 +381,14 @@ impl Drop for Ofi {
             self.settle(true, &|| ());
         }
         self.shared.call().bid_farewell();
-        self.work_until(ANSWERS, |state| state.is_answered(true));
-        self.work_until(ANSWERS, |state| state.has_left(true));
+        self.work_until(self.answers, |state| state.is_answered(true));
+        self.work_until(self.answers, |state| state.has_left(true));
         self.shared.stop();
         if let Some(thread) = self.thread.take() {
             thread.join();
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,7 +75,7 @@ pub const SUBJECTS: &[Subject] = &[
     subject(
         "habits",
         &[of(STREAMS, MIDDLE), of(EXCHANGES, ALL)],
-        &[of(&["pingpong", "rate"], ALL), of(&["stream", "stream_written"], SHORT)],
+        &[of(&["pingpong"], ALL), of(&["rate", "stream", "stream_written"], SHORT)],
         "a blocking call has no habit, and no receive of less than 8 KiB is published",
     ),
     subject(
