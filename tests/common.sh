@@ -117,8 +117,8 @@ is_harmed() { grep -a '^mpiexec: .*was killed by signal' "$1" | grep -qv 'by sig
 # first signal ends with 137, as a job does whose ranks are lost.
 within() { timeout --verbose --kill-after="${patience:-5}" "$@"; }
 
-# has_hung FILE: what `within` has run was stopped.
-has_hung() { grep -aq '^timeout: ' "$1"; }
+# has_hung FILE: what `within` has run was stopped. Something may stand before it on its line, and the words between are in the user's language.
+has_hung() { grep -aqE 'timeout: .*(TERM|KILL)' "$1"; }
 
 # has_lost_all CODE FILE: a job that goes on has ended with this exit code because nobody is left. Ranks were killed, and no rank has ended it.
 has_lost_all() {

@@ -53,6 +53,7 @@ stopped() {
 }
 killed="mpiexec: rank 0 (process 7 on here) was killed by signal 9 (SIGKILL)"
 stopped "exec sleep 60"
+stopped "printf 'no end of line'; exec sleep 60"
 stopped "trap '' TERM; echo '$killed'; while :; do sleep 1; done"
 
 code=137
