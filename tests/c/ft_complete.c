@@ -159,6 +159,45 @@ static void lost_meanwhile(void)
     }
 }
 
+/* A form of MPI_Request_get_status, of one request; what it returns, when it has found something. */
+static int looked(int form, int *flag)
+{
+    int class = MPI_SUCCESS, index = 0, indices[1];
+    MPI_Status status;
+    static const char *const names[] = { "MPI_Request_get_status", "MPI_Request_get_status_any", "MPI_Request_get_status_all", "MPI_Request_get_status_some" };
+    tried = names[form];
+    alarm(LIMIT);
+    for (*flag = 0; !*flag && class == MPI_SUCCESS;)
+        switch (form) {
+        case 0: class = class_of(MPI_Request_get_status(requests[0], flag, &status)); break;
+        case 1: class = class_of(MPI_Request_get_status_any(1, requests, &index, flag, &status)); break;
+        case 2: class = class_of(MPI_Request_get_status_all(1, requests, flag, &status)); break;
+        default: class = class_of(MPI_Request_get_status_some(1, requests, flag, indices, &status)); break;
+        }
+    alarm(0);
+    return class;
+}
+
+/* A receive that the lost rank might have answered goes on, and whoever looks at it learns that, until the loss is acknowledged. */
+static void get_status(void)
+{
+    int flag, acknowledged, class;
+    OK(MPI_Irecv(numbers, 1, MPI_INT, MPI_ANY_SOURCE, 80, MPI_COMM_WORLD, &requests[0]));
+    for (int form = 0; form < 4; form++) {
+        class = looked(form, &flag);
+        CHECK(class == MPIX_ERR_PROC_FAILED_PENDING && flag == 0, "form %d: class %d, flag %d", form, class, flag);
+    }
+    OK(MPI_Comm_ack_failed(MPI_COMM_WORLD, 1, &acknowledged));
+    MPI_Barrier(living);
+    send_right(80);
+    for (int form = 0; form < 4; form++) {
+        class = looked(form, &flag);
+        CHECK(class == MPI_SUCCESS && flag == 1, "form %d: class %d, flag %d", form, class, flag);
+    }
+    WORKS(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+    CHECK(numbers[0] == left, "%d", numbers[0]);
+}
+
 int main(int argc, char **argv)
 {
     static char big[1 << 22];
@@ -177,5 +216,6 @@ int main(int argc, char **argv)
     testall();
     some(0);
     some(1);
+    get_status();
     return finish_ft();
 }

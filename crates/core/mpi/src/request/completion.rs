@@ -7,7 +7,8 @@ use crate::request::finished;
 use crate::request::freeing;
 use crate::request::persistent::end_message;
 use crate::request::{
-    Outcome, Request, Work, complete_handle, end_named_fast, end_transfer, forget, lookup, outcome, retire,
+    Outcome, Request, Work, complete_handle, end_named_fast, end_transfer, forget, interruption, lookup, outcome,
+    retire,
 };
 use crate::runtime::adi;
 use crate::task;
@@ -305,6 +306,19 @@ fn end_some(
     result(failed, statuses, done)
 }
 
+/// Errors: MPI_ERR_PROC_FAILED_PENDING, for the first of these that is a receive which a failed process might have answered. It goes on.
+fn check_interrupted<'a>(mut requests: impl Iterator<Item = &'a Request>) -> Result<()> {
+    match requests.find(|request| request.is_interrupted()) {
+        Some(request) => Err(interruption(request.scope())),
+        None => Ok(()),
+    }
+}
+
+/// Whether it is complete, and no receive that goes on.
+fn is_over(request: &Request) -> bool {
+    request.is_done() && !request.is_interrupted()
+}
+
 /// Looks at a request without ending it.
 pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> Result<()> {
     let Some(found) = lookup_active(request)? else {
@@ -315,18 +329,18 @@ pub fn request_get_status(request: usize, flag: Out<i32>, status: StatusOut) -> 
     if !found.is_done() {
         adi().look();
     }
-    let done = found.is_done() && !found.is_interrupted();
+    let done = is_over(&found);
     flag.set(done as i32);
     if done {
         status.set(&found.peek());
     }
-    Ok(())
+    check_interrupted(std::iter::once(&found))
 }
 
 pub fn request_get_status_all(count: i32, requests: Handles, flag: Out<i32>, statuses: StatusesOut) -> Result<()> {
     adi().look();
     let all = active(count, requests)?;
-    let done = all.iter().flatten().all(Request::is_done);
+    let done = all.iter().flatten().all(is_over);
     flag.set(done as i32);
     if done {
         for (index, request) in all.iter().enumerate() {
@@ -336,7 +350,7 @@ pub fn request_get_status_all(count: i32, requests: Handles, flag: Out<i32>, sta
             }
         }
     }
-    Ok(())
+    check_interrupted(all.iter().flatten())
 }
 
 pub fn request_get_status_any(
@@ -348,11 +362,12 @@ pub fn request_get_status_any(
         return none_active(index, status);
     }
     adi().look();
-    let found = first_done(&all);
+    let found = all.iter().position(|request| request.as_ref().is_some_and(is_over));
     flag.set(found.is_some() as i32);
     index.set(found.map_or(MPI_UNDEFINED, |at| at as i32));
-    if let Some(request) = found.and_then(|at| all[at].as_ref()) {
-        status.set(&request.peek());
+    match found.and_then(|at| all[at].as_ref()) {
+        Some(request) => status.set(&request.peek()),
+        None => check_interrupted(all.iter().flatten())?,
     }
     Ok(())
 }
@@ -368,13 +383,13 @@ pub fn request_get_status_some(
     adi().look();
     let mut done = 0;
     for (at, request) in all.iter().enumerate() {
-        let Some(request) = request.as_ref().filter(|request| request.is_done()) else { continue };
+        let Some(request) = request.as_ref().filter(|request| is_over(request)) else { continue };
         indices.set(done, at as i32);
         statuses.at(done).set(&request.peek());
         done += 1;
     }
     outcount.set(done as i32);
-    Ok(())
+    if done == 0 { check_interrupted(all.iter().flatten()) } else { Ok(()) }
 }
 
 /// Frees a request; an operation under way completes (section 3.7.3), if it may be freed ([`freeing`]).

@@ -307,9 +307,15 @@ fn aborted(status: &tern_adi::Status, peer: tern_adi::Proc) -> Outcome {
 fn interrupted(scope: Scope) -> Outcome {
     let mut raw = RawStatus::empty();
     raw.error = MPI_ERR_PROC_FAILED_PENDING;
+    Outcome { status: raw, error: Some(interruption(scope)) }
+}
+
+/// The same as an error of a call that ends no request.
+#[cold]
+fn interruption(scope: Scope) -> Box<Error> {
     let mut error = crate::lost::pending();
     error.scope = scope;
-    Outcome { status: raw, error: Some(error) }
+    error
 }
 
 /// The status of a transfer as programs see it.

@@ -142,14 +142,14 @@ impl Win {
     }
 
     /// Progress, at every [`CALLS`]th call: a program may call flushes until others have done something,
-    /// for which they may need this process (section 2.9), or its core. A window that has lost a member looks at every call from then on.
+    /// for which they may need this process (section 2.9), or its core.
     #[inline]
     pub fn look_at_times(&self) {
         if let Some(calls) = self.calls_until_look() {
             return self.calls.set(calls);
         }
         adi().look();
-        self.calls.set(if self.window.misses_members() { CALLS } else { 0 });
+        self.calls.set(0);
     }
 
     /// The count after this call; `None` when it is time to look.
