@@ -50,6 +50,14 @@ fn name(comm: &Comm) -> Name {
 /// All members of MPI_COMM_WORLD have come to MPI_Finalize, and this process has no session.
 static LEFT: Guarded<Cell<bool>> = Guarded::new(Cell::new(false));
 
+/// Who wants to be told of each loss; see [`when_lost`].
+static WHEN_LOST: Guarded<Cell<Option<fn()>>> = Guarded::new(Cell::new(None));
+
+/// Calls `tell` at each notice of a loss from now on, in place of what was called before. The engine is borrowed then.
+pub fn when_lost(tell: fn()) {
+    WHEN_LOST.get().set(Some(tell));
+}
+
 /// How many lost processes the agreements have been told of.
 static TOLD: Guarded<Cell<usize>> = Guarded::new(Cell::new(0));
 
@@ -58,7 +66,9 @@ pub fn prepare(adi: &Adi) {
     adi.on_notice(|| {
         if let Some(runtime) = installed() {
             runtime.adi.wake_hooks();
-            crate::win::look_again();
+            if let Some(tell) = WHEN_LOST.get().get() {
+                tell();
+            }
         }
     });
     adi.add_hook(Rc::new(|_| attend()));

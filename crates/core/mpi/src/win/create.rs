@@ -11,6 +11,7 @@ use crate::constants::*;
 use crate::context::ContextId;
 use crate::error::{Error, Result};
 use crate::fault::agreement::holds_at_all;
+use crate::fault::when_lost;
 use crate::lost::is_survived;
 use crate::objects::{Attributes, Comm, Info};
 use crate::runtime::adi;
@@ -115,6 +116,7 @@ fn make(
             nothing: RefCell::default(),
         })
     };
+    when_lost(object::look_again);
     win.set(wins().borrow_mut().insert_with(new));
     lookup(win.get())
 }

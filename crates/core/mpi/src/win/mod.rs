@@ -39,7 +39,7 @@ pub use active::{win_complete, win_fence, win_post, win_start, win_test, win_wai
 pub use create::{win_allocate, win_allocate_shared, win_attach, win_create, win_create_dynamic, win_detach, win_free};
 pub use errhandler::{win_call_errhandler, win_get_errhandler, win_set_errhandler};
 pub use hints::{win_get_info, win_set_info};
-pub use object::{Win, look_again, lookup, wins};
+pub use object::{Win, lookup, wins};
 pub use passive::{
     win_flush, win_flush_all, win_flush_local, win_flush_local_all, win_lock, win_lock_all, win_sync, win_unlock,
     win_unlock_all,
