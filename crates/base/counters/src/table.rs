@@ -110,6 +110,8 @@ counters! {
         SENT_FREQUENT = "sent_frequent": Counter, "messages", User;
         /// Their bytes.
         SENT_FREQUENT_BYTES = "sent_frequent_bytes": Aggregate, "bytes", User;
+        /// Messages that went into a published receive ahead of earlier ones of their tuple that were still on their way (mpi_assert_allow_overtaking).
+        SENT_OVERTAKING = "sent_overtaking": Counter, "messages", User;
         /// Messages for which a request to send went first.
         SENT_RENDEZVOUS = "sent_rendezvous": Counter, "messages", User;
         /// Their bytes.
@@ -126,6 +128,11 @@ counters! {
         RECEIVED = "received": Counter, "messages", User, from RECEIVED_SHORT.messages() + RECEIVED_LONG.get();
         /// Their bytes.
         RECEIVED_BYTES = "received_bytes": Aggregate, "bytes", User, from RECEIVED_SHORT.bytes() + RECEIVED_LONG_BYTES.get();
+        /// Messages that an MPI_Recv took at once past other open receives (mpi_assert_no_any_source with mpi_assert_no_any_tag).
+        RECEIVED_PAST = "received_past": Counter, "messages", User;
+        /// Times that no receives with wildcards were looked for, though some were open on another communicator (mpi_assert_no_any_source,
+        /// mpi_assert_no_any_tag).
+        WILDCARDS_SPARED = "wildcards_spared": Counter, "times", Tuner;
         /// Messages that came before their receive.
         UNEXPECTED_EVER = "unexpected": Counter, "messages", User;
         /// Messages that wait for their receive now.
@@ -154,6 +161,9 @@ counters! {
         PUBLISHED_ASKED = "published_asked": Counter, "receives", Tuner;
         /// Those of the published that could not be when they were posted, and were later.
         PUBLISHED_LATE = "published_late": Counter, "receives", Tuner;
+        /// Those of the published behind an open receive that could take their message but for a promise of the program's
+        /// (mpi_assert_allow_overtaking, mpi_assert_exact_length).
+        PUBLISHED_PROMISED = "published_promised": Counter, "receives", User;
         /// Receives that found no room in the posted-receive table for their sender.
         PUBLISHED_REFUSED = "published_refused": Counter, "receives", Tuner;
     }

@@ -39,6 +39,7 @@
 //! - **Errors.** A lost process ends all transfers that need it, and their status names it ([`Adi::why_lost`]). A packet that cannot be
 //!   right is ignored and told ([`Adi::on_damage`]).
 
+mod asserted;
 mod cap;
 mod data;
 mod matching;
@@ -54,6 +55,7 @@ mod transfer;
 mod tuple;
 mod types;
 
+pub use asserted::Assertions;
 pub use progress::{Background, Hook, Observer};
 pub use types::*;
 
@@ -251,6 +253,12 @@ impl Adi {
     #[inline(always)]
     pub fn send_fast(&self, to: Proc, tuple: &Tuple, base: *const u8, len: usize) -> bool {
         self.state.borrow_mut().send_fast(to, tuple, base, len)
+    }
+
+    /// From now on the program promises this of its messages and receives in `context`, of which the engine makes use. Messages and receives that are under
+    /// way count as started under the new promise.
+    pub fn assert(&self, context: u32, assertions: Assertions) {
+        self.state.borrow_mut().matching.assert(context, assertions);
     }
 
     /// Sends and returns when the buffer may be reused; makes progress meanwhile.

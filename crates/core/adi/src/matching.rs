@@ -4,12 +4,15 @@
 //! what matched. Both sides are queues in a hash table, one queue for each pattern or tuple, so that long queues of
 //! any order cost nothing ([`Table`]). Sequence numbers tell which of two candidates is older.
 
+mod hindrance;
 mod table;
 mod wild;
 
+use crate::asserted::{Asserted, Assertions};
 use crate::{Pattern, Places, Tuple};
 use std::mem::offset_of;
 use table::{NONE, Table};
+use tern_counters as counters;
 use wild::Wild;
 
 /// The matching state of one process.
@@ -31,6 +34,8 @@ pub struct Matching {
     /// The receive of a call that does nothing but wait for it, beside the lists.
     expected: Option<Expected>,
     sequence: u64,
+    /// What the program promises of its contexts.
+    asserted: Asserted,
 }
 
 /// A receive that is open without an entry of its own.
@@ -75,7 +80,18 @@ impl Matching {
             open: 0,
             expected: None,
             sequence: 0,
+            asserted: Asserted::default(),
         }
+    }
+
+    /// From now on the program promises this of `context`.
+    pub fn assert(&mut self, context: u32, assertions: Assertions) {
+        self.asserted.set(context, assertions);
+    }
+
+    /// What the program promises of `context`.
+    pub fn asserted(&self, context: u32) -> Assertions {
+        self.asserted.of(context)
     }
 
     fn next(&mut self) -> u64 {
@@ -91,33 +107,10 @@ impl Matching {
         if pattern.is_wild() {
             self.wild += 1;
             self.kinds[wild::kind(&pattern)] += 1;
+            self.asserted.note_wild(&pattern);
         }
         self.open += 1;
         EntryId(self.posted.push(pattern, id, sequence))
-    }
-
-    /// What keeps a receive of `pattern`, for which no unexpected message waits, from being published (rule 1 of the
-    /// tuple queues): it must name its message exactly, and every older open receive that could take the message
-    /// instead must be published itself. `posted`: where it is posted, if it is.
-    pub fn hindrance(&self, pattern: &Pattern, posted: Option<EntryId>) -> Option<Hindrance> {
-        let Pattern { context, source, tag } = *pattern;
-        if pattern.is_wild() {
-            return Some(Hindrance::Wild);
-        }
-        let age = posted.map_or(u64::MAX, |place| self.posted.entry(place.0).sequence);
-        let tuple = Tuple { context, source, tag };
-        // Those of one tuple are published one after the other: if the one in front is, all are.
-        let front = match posted {
-            Some(place) => self.posted.before(place.0),
-            None => self.posted.last(pattern),
-        };
-        let front = front.filter(|&at| !self.posted.entry(at).published);
-        let older = |&at: &u32| self.posted.entry(at).sequence < age;
-        if let Some(at) = front.or_else(|| self.oldest_wild(&tuple).filter(older)) {
-            return Some(Hindrance::Open(self.posted.entry(at).id));
-        }
-        let waits = |expected: &Expected| expected.sequence < age && expected.pattern.matches(&tuple);
-        self.expected.filter(waits).map(|_| Hindrance::Expected)
     }
 
     /// Notes that a posted receive is published.
@@ -167,7 +160,9 @@ impl Matching {
     /// True for a posted receive without wildcards that gets the next message of its tuple, whatever else is posted.
     #[inline]
     pub fn is_first(&self, place: EntryId) -> bool {
-        self.wild == 0 && self.expected.is_none() && self.posted.entry(place.0).previous == NONE
+        (self.wild == 0 || self.spares_wildcards(place))
+            && self.expected.is_none()
+            && self.posted.entry(place.0).previous == NONE
     }
 
     /// True while there is a receive that a message could be for.
@@ -265,14 +260,19 @@ impl Matching {
     fn oldest_wild(&self, tuple: &Tuple) -> Option<u32> {
         let mut oldest = None;
         let mut age = u64::MAX;
-        let patterns = wild::patterns(tuple);
-        for (kind, pattern) in patterns.iter().enumerate() {
-            if self.kinds[kind] > 0
-                && let Some(at) = self.posted.first(pattern)
+        let (patterns, possible) = (wild::patterns(tuple), self.asserted.of(tuple.context).wildcards());
+        let mut spared = false;
+        for (kind, pattern) in patterns.iter().enumerate().filter(|&(kind, _)| self.kinds[kind] > 0) {
+            if !possible[kind] {
+                spared = true;
+            } else if let Some(at) = self.posted.first(pattern)
                 && self.posted.entry(at).sequence < age
             {
                 (oldest, age) = (Some(at), self.posted.entry(at).sequence);
             }
+        }
+        if spared {
+            counters::WILDCARDS_SPARED.add(1);
         }
         oldest
     }

@@ -3,6 +3,7 @@
 use crate::packet::Packet;
 use crate::state::State;
 use crate::*;
+use tern_copy::Source;
 use tern_mcm::{Sink, Step, lock};
 use tern_policy::cuts::PIECE;
 
@@ -166,6 +167,18 @@ impl Adi {
         self.take_fast(&mut state, from, pattern, data, LOOKS)
     }
 
+    /// The same for a receive that others are open beside, which cannot be in front of it by the program's promise ([`Assertions`]).
+    fn recv_past_others(&self, from: Proc, pattern: &Pattern, data: &Data) -> Option<Status> {
+        if self.has_hooks.get() || lock::enabled() || !self.is_peer(from) {
+            return None;
+        }
+        let mut state = self.state.borrow_mut();
+        let lies = state.may_take_past_others(pattern)?;
+        let status = self.take_next(&mut state, from, pattern, data, (LOOKS, lies))?;
+        tern_counters::RECEIVED_PAST.add(1);
+        Some(status)
+    }
+
     /// Its general twin: the receive is open to what comes meanwhile, or published.
     #[inline(never)]
     fn recv_general(&self, from: Proc, pattern: Pattern, data: Data, packets: bool) -> Status {
@@ -183,7 +196,11 @@ impl Adi {
             }
             return self.take(request);
         }
-        let mut status = None;
+        let mut status = self.recv_past_others(from, &pattern, &data);
+        if let Some(status) = status {
+            self.state.borrow_mut().end_expected();
+            return status;
+        }
         let bytes = data.len() as u64;
         let awaited = |idle| self.tell(idle, &|| Awaited::Message { from, pattern, bytes: Some(bytes) });
         let look = || {
@@ -192,6 +209,7 @@ impl Adi {
             status = self.state.borrow_mut().expected();
             if status.is_none() && !moved {
                 status = self.recv_fast(from, &pattern, &data);
+                status = status.or_else(|| self.recv_past_others(from, &pattern, &data));
             }
             match status {
                 Some(_) => Step::Done,
@@ -218,6 +236,14 @@ impl Adi {
         if !self.is_peer(from) {
             return None;
         }
+        self.take_next(state, from, pattern, data, (looks, lies))
+    }
+
+    /// Takes the next packet from `from`, looking `looks` times for it, if it is the message of this receive, which nothing is in front of.
+    #[inline(always)]
+    fn take_next(
+        &self, state: &mut State, from: Proc, pattern: &Pattern, data: &Data, (looks, lies): (u32, Source),
+    ) -> Option<Status> {
         let (mut status, mut preferred) = (None, false);
         self.mcm.take_next(from, looks, |header, payload| {
             let Some(tag) = Packet::wanted(header, pattern, payload.len()) else { return false };

@@ -6,6 +6,7 @@
 //! - Messages carry clocks, which show that two of them have raced ([`race`]).
 //! - One-sided accesses of one epoch are compared (`win::checked`).
 //! - Members of a collective first exchange what they call, and with which arguments ([`call`]).
+//! - What a communicator's info keys promise of its messages is looked after ([`promised`]).
 //! - A message of a ready send says so; its receive knows whether the message has waited for it ([`ready`]).
 //! - What was never freed is listed by MPI_Finalize ([`crate::leaks`]).
 //!
@@ -17,6 +18,7 @@ pub mod call;
 pub mod mapped;
 pub mod noted;
 pub mod partition;
+pub mod promised;
 pub mod race;
 pub mod ready;
 pub mod uses;

@@ -106,7 +106,9 @@ pub trait TupleQueue {
     fn tell_ready(&self, _peer: u32, _waits: Option<(&Key, u32)>) {}
 
     /// Looks for the oldest published receive of `key`, for a message of `len` bytes, if the receiver has taken the stream at least up to
-    /// number `last`. `None`: there is none that the message may use, as far as this process sees.
+    /// number `last`. `None`: there is none that the message may use, as far as this process sees. Where the pair is
+    /// [near](tern_policy::pair::Pair::near), `last` may be a number that was taken long ago, though the stream holds later messages of the key: then the
+    /// claim alone decides which message has the receive.
     fn find_published(&self, peer: u32, key: &Key, last: u32, len: u64) -> Option<Found>;
 
     /// Delivers a message into a receive that was found for it, and that is still there. No other message of that key has gone to the peer since.

@@ -47,6 +47,11 @@ impl TupleQueues {
         self.sent[to as usize].last(tuple)
     }
 
+    /// In place of [`TupleQueues::last`], where messages may overtake each other.
+    pub fn long_taken(&self, to: Proc) -> u32 {
+        self.sent[to as usize].long_taken()
+    }
+
     // ---- the receiver
 
     /// Messages taken from the stream from `from`.

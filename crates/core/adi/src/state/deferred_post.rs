@@ -1,7 +1,7 @@
 //! Composer: receives that could not be published when they were posted ([`crate::parts::deferred`]).
 
 use super::State;
-use crate::matching::Hindrance;
+use crate::matching::{EntryId, Hindrance};
 use crate::parts::deferred::Waiting;
 use crate::transfer::{Published, Side};
 use crate::{Pattern, Proc};
@@ -24,6 +24,19 @@ impl State {
         self.deferred.add(from, request, pattern);
         self.watch(from, hindrance);
         Published::WATCHED
+    }
+
+    /// What of a hindrance is left by the program's promises: see [`crate::matching::Matching::promised_hindrance`].
+    pub(super) fn unless_promised(
+        &self, pattern: &Pattern, posted: Option<EntryId>, hindrance: Option<Hindrance>,
+    ) -> Option<Hindrance> {
+        hindrance?;
+        self.matching.promised_hindrance(pattern, posted, |request| self.is_short(&self.requests.get(request).data))
+    }
+
+    /// A receive is published that had this in its way but for a promise.
+    pub(super) fn note_promised(&self, hindrance: Option<Hindrance>) {
+        counters::PUBLISHED_PROMISED.add(u64::from(hindrance.is_some()));
     }
 
     /// True when receives of `from` that were refused may find room later: where nothing is published, nothing can be.
@@ -88,7 +101,8 @@ impl State {
         let Side::Receive { place: Some(place), .. } = self.requests.get(request).side else {
             unreachable!("who waits is posted")
         };
-        if let Some(hindrance) = self.matching.hindrance(&pattern, Some(place)) {
+        let hindrance = self.matching.hindrance(&pattern, Some(place));
+        if let Some(hindrance) = self.unless_promised(&pattern, Some(place), hindrance) {
             return Outcome::Hindered(hindrance);
         }
         let memory = self.locate_receive(request, from);
@@ -98,6 +112,7 @@ impl State {
         }
         if visible.is_published() {
             counters::PUBLISHED_LATE.add(1);
+            self.note_promised(hindrance);
             self.matching.publish(place);
         }
         // It may still be in the way of others, which find that out.

@@ -106,7 +106,8 @@ impl State {
             RecvPlan::Await | RecvPlan::Fetch => return Published::left(from),
             RecvPlan::Packets => return Published::NOT,
         }
-        match self.matching.hindrance(pattern, None) {
+        let hindrance = self.matching.hindrance(pattern, None);
+        match self.unless_promised(pattern, None, hindrance) {
             None => {}
             Some(Hindrance::Wild) => {
                 self.note_unpublished(from, facts.size, Unpublished::Wild, Published::NOT);
@@ -134,6 +135,7 @@ impl State {
         };
         let published = self.announce(request, from, pattern, &memory);
         if published.is_published() {
+            self.note_promised(hindrance);
             self.note_receive(from, &facts, plan);
             return published;
         }

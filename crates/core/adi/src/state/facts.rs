@@ -2,6 +2,7 @@
 
 use super::State;
 use crate::{ANY_TAG, Data, Pattern, Proc, SendMode, Tuple};
+use tern_counters as counters;
 use tern_mcm::{Found, Key, Lending, Memory, PeerState, SpeculativeAddress, Use, way_into};
 use tern_policy::pair::Pair;
 use tern_policy::transfer::ChosenBy;
@@ -106,8 +107,7 @@ impl<'a> Sending<'a> {
             Step::Locate(purpose) => self.locate(purpose),
             Step::LocateSegments => self.known.segments = Some(self.locate_segments()),
             Step::LookPublished => {
-                let (key, last) = (key(tuple.context, tuple.source, tuple.tag), self.state.queues.last(to, tuple));
-                self.found = self.state.direct().find_published(to, &key, last, len as u64);
+                self.found = self.state.look_published(to, tuple, len as u64);
                 self.known.published = Some(self.found.map(|found| found.receive));
             }
             Step::Choose(mode) => self.choose(mode),
@@ -311,6 +311,19 @@ impl State {
             exchanges_at_once: at_once && len > alone.eager_limit && self.learned.habits.exchanges(),
             ..alone
         }
+    }
+
+    /// The published receive that a message of `len` bytes may go into. Where the program promises that messages may overtake each other, that is
+    /// also one that an earlier message on the stream could take; but only where a claim is one step that both processes see.
+    fn look_published(&self, to: Proc, tuple: &Tuple, len: u64) -> Option<Found> {
+        let key = key(tuple.context, tuple.source, tuple.tag);
+        let found = self.direct().find_published(to, &key, self.queues.last(to, tuple), len);
+        let overtakes = found.is_none() && tuple.tag >= 0 && self.matching.asserted(tuple.context).allow_overtaking;
+        if !overtakes || !self.direct().pair(to).near {
+            return found;
+        }
+        let found = self.direct().find_published(to, &key, self.queues.long_taken(to), len);
+        found.inspect(|_| counters::SENT_OVERTAKING.add(1))
     }
 
     /// What its trial tells a message to `to`: whether one copy is the way.

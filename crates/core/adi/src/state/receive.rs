@@ -113,6 +113,12 @@ impl State {
         free.then_some(self.payload)
     }
 
+    /// The same where other receives are open, or messages kept, none of which can be in front of it by the program's promise.
+    pub fn may_take_past_others(&self, pattern: &Pattern) -> Option<Source> {
+        let free = !self.requests.is_expected_begun() && self.stream.is_flushed() && self.matching.is_alone(pattern);
+        free.then_some(self.payload)
+    }
+
     /// True for a receive that is not to be published, by a call that waits for nothing else. Of a longer one that is, its memory
     /// is located then, for [`State::receive`].
     #[inline]

@@ -4,7 +4,7 @@
 
 use super::world::{Message, Receives, World as _, visit};
 use super::{Receiver, Sender};
-use crate::{ANY_SOURCE, ANY_TAG, Pattern, Tuple};
+use crate::{ANY_SOURCE, ANY_TAG, Assertions, Pattern, Tuple};
 use std::hash::{BuildHasher, RandomState};
 
 /// What the receiver's program does.
@@ -50,8 +50,29 @@ struct World<'a> {
     at: usize,
     sides: Vec<Side>,
     receives: Receives,
+    /// By receive: whether it is short.
+    short: Vec<bool>,
     /// What is posted already is published whatever is in the way.
     fault: bool,
+    promise: Promise,
+}
+
+/// What the program promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Promise {
+    #[default]
+    Nothing,
+    /// Messages and receives may be matched in any order.
+    Overtaking,
+    /// Messages are as long as their receives. Messages of tags from [`SHORT`] on have that many less and are short, and so are their receives.
+    ExactLength,
+}
+
+/// What is added to the tag of a short message or receive.
+const SHORT: i32 = 100;
+
+fn is_short(tag: i32) -> bool {
+    tag >= SHORT / 2
 }
 
 impl<'a> World<'a> {
@@ -66,12 +87,33 @@ impl<'a> World<'a> {
             seen: 0,
             behind: false,
         };
-        World { programs, steps, at: 0, sides: vec![side; programs.len()], receives: Receives::new(), fault: false }
+        World {
+            programs,
+            steps,
+            at: 0,
+            sides: vec![side; programs.len()],
+            receives: Receives::new(),
+            short: Vec::new(),
+            fault: false,
+            promise: Promise::Nothing,
+        }
+    }
+
+    fn promising(promise: Promise, programs: &'a [Vec<i32>], steps: &'a [Step]) -> World<'a> {
+        let mut world = World { promise, ..World::new(programs, steps) };
+        let (allow_overtaking, exact_length) = (promise == Promise::Overtaking, promise == Promise::ExactLength);
+        let assertions = Assertions { allow_overtaking, exact_length, ..Assertions::default() };
+        world.receives.matching.assert(0, assertions);
+        world
+    }
+
+    fn is_short(&self, message: Message) -> bool {
+        is_short(self.programs[message.sender][message.number])
     }
 
     fn tuple(&self, message: Message) -> Tuple {
         let tag = self.programs[message.sender][message.number];
-        Tuple { context: 0, source: message.sender as i32, tag }
+        Tuple { context: 0, source: message.sender as i32, tag: if is_short(tag) { tag - SHORT } else { tag } }
     }
 
     // ---- a sender
@@ -95,7 +137,11 @@ impl<'a> World<'a> {
         let tuple = self.tuple(self.message(sender));
         let fits = |slot: &&Slot| !slot.claimed && self.receives.all[slot.receive].pattern.matches(&tuple);
         let oldest = side.board.iter().find(fits)?;
-        (side.seen >= side.numbers.last(&tuple)).then_some(oldest.receive)
+        let taken = match self.promise {
+            Promise::Overtaking => side.seen.wrapping_sub(side.numbers.long_taken()) as i32 >= 0,
+            _ => side.seen >= side.numbers.last(&tuple),
+        };
+        (taken && !self.is_short(self.message(sender))).then_some(oldest.receive)
     }
 
     fn claim(&mut self, sender: usize) {
@@ -114,16 +160,18 @@ impl<'a> World<'a> {
 
     fn receive(&mut self, source: i32, tag: i32) {
         self.at += 1;
-        self.receives.post(Pattern { context: 0, source, tag });
+        self.short.push(is_short(tag));
+        self.receives.post(Pattern { context: 0, source, tag: if is_short(tag) { tag - SHORT } else { tag } });
     }
 
     /// True for a receive that is posted and not published, but may be.
     fn may_publish_now(&self, number: usize) -> bool {
-        if self.slot(number).is_some() {
+        if self.slot(number).is_some() || self.short[number] {
             return false;
         }
         let receive = &self.receives.all[number];
-        self.receives.may_publish(number) || self.fault && receive.place.is_some() && !receive.pattern.is_wild()
+        self.receives.may_publish(number, |other| self.short[other as usize])
+            || self.fault && receive.place.is_some() && !receive.pattern.is_wild()
     }
 
     fn publish(&mut self, number: usize) {
@@ -252,7 +300,14 @@ impl super::world::World for World<'_> {
         let numbers =
             |(sender, program): (usize, &Vec<i32>)| (0..program.len()).map(move |number| Message { sender, number });
         let all: Vec<Message> = self.programs.iter().enumerate().flat_map(numbers).collect();
-        self.receives.judge(&all, |message| self.tuple(message));
+        match self.promise {
+            Promise::Overtaking => self.receives.judge_matches(&all, |message| self.tuple(message)),
+            _ => self.receives.judge(&all, |message| self.tuple(message)),
+        }
+        for (receive, short) in self.receives.all.iter().zip(&self.short) {
+            let kept = receive.got.is_none_or(|message| self.is_short(message) == *short);
+            assert!(self.promise != Promise::ExactLength || kept, "a receive got a message of another length");
+        }
         let on_stream: u32 = self.sides.iter().map(|side| side.counts.taken).sum();
         (on_stream as usize) < all.len()
     }
@@ -343,4 +398,73 @@ fn what_is_in_the_way_is_in_the_way_later_too() {
     let programs = [vec![A, A]];
     let steps = [Receive(0, ANY_TAG), Receive(0, A)];
     visit(World { fault: true, ..World::new(&programs, &steps) });
+}
+
+fn explore_promising(promise: Promise, programs: &[Vec<i32>], steps: &[Step]) -> (usize, usize) {
+    visit(World::promising(promise, programs, steps))
+}
+
+/// Whatever overtakes what, each message has one receive that asked for it, and no pair waits for each other.
+#[test]
+fn where_messages_may_overtake_each_has_its_receive_all_the_same() {
+    for wild in [Receive(ANY_SOURCE, A), Receive(0, ANY_TAG), Receive(0, A)] {
+        for at in 0..3 {
+            let mut steps = vec![Receive(0, A), Receive(0, A), Receive(0, B)];
+            steps.insert(at, wild);
+            let programs = [vec![A, B, A, A]];
+            let (ordered, freely) =
+                (explore(&programs, &steps), explore_promising(Promise::Overtaking, &programs, &steps));
+            assert!(freely.0 > ordered.0, "{freely:?} of states and direct ends, {ordered:?} in order");
+        }
+    }
+    let programs = [vec![A, B, A], vec![A, A]];
+    explore_promising(Promise::Overtaking, &programs, &[Receive(ANY_SOURCE, A), Receive(1, A), Receive(0, A)]);
+    for cancelled in 0..3 {
+        let steps = [Receive(0, A), Receive(0, A), Receive(0, A), Cancel(cancelled), Receive(0, A)];
+        explore_promising(Promise::Overtaking, &[vec![A, A, A]], &steps);
+    }
+}
+
+/// Both rules are what the promise gives up: in some interleaving messages do overtake.
+#[test]
+#[should_panic(expected = "overtook")]
+fn where_messages_may_overtake_they_do() {
+    let programs = [vec![A, A]];
+    let mut world = World::promising(Promise::Overtaking, &programs, &[Receive(0, ANY_TAG), Receive(0, A)]);
+    // It is judged as if nothing were promised.
+    (world.promise, world.fault) = (Promise::Nothing, false);
+    visit(world);
+}
+
+/// A long receive behind short ones is published, and everything goes where MPI says.
+#[test]
+fn where_lengths_are_exact_long_receives_pass_short_ones_in_order() {
+    let (a, b) = (SHORT + A, SHORT + B);
+    let wild = [Receive(ANY_SOURCE, SHORT + ANY_TAG), Receive(0, SHORT + ANY_TAG), Receive(ANY_SOURCE, b)];
+    for first in wild {
+        let programs = [vec![b, A, A]];
+        let steps = [first, Receive(0, A), Receive(0, A)];
+        let (ordered, exact) = (explore(&programs, &steps), explore_promising(Promise::ExactLength, &programs, &steps));
+        assert!(exact.1 > 0, "{exact:?} of states and direct ends, {ordered:?} without the promise");
+    }
+    // One tuple, short and long in turns; and long ones that must stay in order.
+    for (program, steps) in [
+        (vec![a, A, a, A], vec![Receive(0, a), Receive(0, A), Receive(0, a), Receive(0, A)]),
+        (vec![A, a, A], vec![Receive(ANY_SOURCE, A), Receive(0, a), Receive(0, A)]),
+        (vec![a, A, A], vec![Receive(0, a), Receive(0, A), Cancel(1), Receive(0, A)]),
+    ] {
+        explore_promising(Promise::ExactLength, &[program], &steps);
+    }
+    let programs = [vec![A, A], vec![b]];
+    explore_promising(Promise::ExactLength, &programs, &[Receive(1, SHORT + ANY_TAG), Receive(0, A), Receive(0, A)]);
+}
+
+/// The promise is what makes that right: a long message for a short receive in front is had by the receive behind.
+#[test]
+#[should_panic(expected = "overtook")]
+fn a_message_that_is_longer_than_its_receive_goes_to_another_one() {
+    let programs = [vec![A, SHORT + A]];
+    let mut world = World::promising(Promise::ExactLength, &programs, &[Receive(ANY_SOURCE, SHORT + A), Receive(0, A)]);
+    world.promise = Promise::Nothing;
+    visit(world);
 }

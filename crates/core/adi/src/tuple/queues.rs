@@ -209,7 +209,7 @@ impl<'a> World<'a> {
         let tag = self.receives.all[number].pattern.tag;
         !self.published.contains_key(&number)
             && self.queues.get(&tag).is_none_or(Posted::is_open)
-            && self.receives.may_publish(number)
+            && self.receives.may_publish(number, |_| false)
     }
 
     fn publish(&mut self, number: usize) {

@@ -21,6 +21,8 @@ thread_local! {
     pub static TAKEN: Cell<u32> = const { Cell::new(0) };
     /// All processes wait.
     pub static WAITING: Cell<bool> = const { Cell::new(false) };
+    /// Who looks for a published receive is told where there is none.
+    pub static TELLS: Cell<bool> = const { Cell::new(false) };
     /// Devices carry packets, and nothing else.
     pub static ABSENT: Cell<bool> = const { Cell::new(false) };
     /// Questions about pairs.
@@ -304,9 +306,10 @@ impl TupleQueue for Port {
         let slot = self.board(peer, self.me(), |board| {
             let open = |receive: &&Published| receive.stage == Stage::Open && receive.key == *key;
             let found = board.receives.iter().find(open).filter(|_| board.seen.wrapping_sub(last) as i32 >= 0);
-            found.map_or(u32::MAX, |found| found.slot)
+            found.map(|found| found.slot)
         });
-        (!none).then_some(Found { key: *key, last, slot, stamp: 0, receive })
+        let none = none || (slot.is_none() && TELLS.get());
+        (!none).then_some(Found { key: *key, last, slot: slot.unwrap_or(u32::MAX), stamp: 0, receive })
     }
 
     fn deliver(&self, peer: u32, found: &Found, message: &Outgoing<'_>) -> Delivery {

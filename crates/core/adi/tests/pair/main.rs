@@ -1,6 +1,7 @@
 //! Two and three engines in one thread over an unkind network: whatever the programs do, each
 //! message goes where MPI says, whole, and everything completes.
 
+mod asserted;
 mod buffer;
 mod damaged;
 mod direct;

@@ -22,16 +22,26 @@ struct Exit {
 
 /// Checks everything that happened at every process.
 pub fn judge(world: &World) {
+    judge_but(world, None);
+}
+
+/// The same but the order in a context `free`, where messages may overtake each other.
+pub fn judge_but(world: &World, free: Option<u32>) {
     let mut exits: Vec<Exit> = world.messages.iter().map(exit_of_message).collect();
     let mut owners: Vec<Option<usize>> = vec![None; world.messages.len()];
     for process in 0..world.processes {
-        assign(world, process, &mut owners, &mut exits);
+        assign(world, process, free, &mut owners, &mut exits);
     }
+    free.iter().for_each(|&context| assign_freely(world, context, &mut owners));
     for (number, message) in world.messages.iter().enumerate() {
         assert!(
             owners[number].is_some() != message.cancelled,
             "message {number} was received or taken back, one of the two: {message:?}"
         );
+    }
+    // What is free has no place in an order.
+    for (owner, message) in owners.iter_mut().zip(&world.messages) {
+        *owner = owner.filter(|_| Some(message.tuple.context) != free);
     }
     let before = rules(world, &owners, &mut exits);
     order(before, exits);
@@ -100,9 +110,37 @@ fn exit_of_message(message: &Message) -> Exit {
     Exit { earliest: earliest.unwrap_or(message.step), latest }
 }
 
-/// Finds the message of each receive at `process`, and checks what was received.
-fn assign(world: &World, process: u32, owners: &mut [Option<usize>], exits: &mut [Exit]) {
-    let mine = |receive: &&(usize, &Receive)| receive.1.at == process;
+/// Finds the messages of receives in a context whose messages may overtake each other, by their contents. Of two receives, the one with more room
+/// is told more of its message; it comes first.
+fn assign_freely(world: &World, context: u32, owners: &mut [Option<usize>]) {
+    let in_it = |(_, receive): &(usize, &Receive)| receive.pattern.context == context;
+    let mut receives: Vec<(usize, &Receive)> = world.receives.iter().enumerate().filter(in_it).collect();
+    receives.sort_by_key(|(_, receive)| std::cmp::Reverse(receive.buffer.len()));
+    for (number, receive) in receives {
+        let status = receive.status.expect("all receives are done");
+        if status.cancelled {
+            assert!(receive.cancel_asked.is_some(), "receive {number} cancelled itself");
+            receive.buffer.check(&[]);
+            continue;
+        }
+        let tuple = Tuple { context, source: status.source, tag: status.tag };
+        assert!(receive.pattern.matches(&tuple), "{receive:?} got {tuple:?}");
+        let size = status.truncated().unwrap_or(status.bytes) as usize;
+        let fits = |message: &Message| {
+            let mine = message.to == receive.at && message.tuple == tuple && !message.cancelled;
+            mine && message.bytes.len() == size
+                && receive.buffer.holds(&message.bytes[..size.min(receive.buffer.len())])
+        };
+        let found = world.messages.iter().enumerate().position(|(at, message)| owners[at].is_none() && fits(message));
+        let at = found.unwrap_or_else(|| panic!("{receive:?} got a message that nobody sent"));
+        owners[at] = Some(number);
+        check_contents(receive, &status, &world.messages[at]);
+    }
+}
+
+/// Finds the message of each receive at `process` outside of context `free`, and checks what was received.
+fn assign(world: &World, process: u32, free: Option<u32>, owners: &mut [Option<usize>], exits: &mut [Exit]) {
+    let mine = |(_, receive): &&(usize, &Receive)| receive.at == process && Some(receive.pattern.context) != free;
     for (number, receive) in world.receives.iter().enumerate().collect::<Vec<_>>().iter().filter(mine) {
         let status = receive.status.expect("all receives are done");
         if status.cancelled {

@@ -5,7 +5,7 @@
 
 use crate::args::RawStatus;
 use crate::check::active::{self, Access, Held, Use};
-use crate::check::{is_on, race, received};
+use crate::check::{is_on, promised, race};
 use crate::error::Result;
 use crate::objects::{Comm, Datatype};
 use crate::request::{About, Outcome, Request, Work};
@@ -99,13 +99,13 @@ pub fn receive(
     let posted = race::posted(pattern);
     let mut bytes = vec![0u8; held.used.data.len()].into_boxed_slice();
     let id = start(Data::Bytes(bytes.as_mut_ptr(), bytes.len()));
-    let (datatype, given_up) = (datatype.clone(), held.clone());
+    let (datatype, given_up, on) = (datatype.clone(), held.clone(), comm.clone());
     Ok(Request::Work(Rc::new(Work {
         scope: Scope::of(comm.clone()),
         done: Box::new(move || adi().is_done(id)),
         finish: Box::new(move || {
             let status = adi().take(id);
-            let mut outcome = received(status, Some(posted), count, &datatype);
+            let mut outcome = promised::received(&on, status, Some(posted), count, &datatype);
             if !status.cancelled && status.aborted().is_none() {
                 if outcome.error.is_none() {
                     blame(&mut outcome, &given_up);

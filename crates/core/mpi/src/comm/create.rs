@@ -9,15 +9,13 @@ use crate::args::Out;
 use crate::attribute;
 use crate::check;
 use crate::comm::arrive::{self, Arrived, arrive};
-use crate::comm::hand_out;
+use crate::comm::{hand_out, hints};
 use crate::constants::*;
 use crate::context::{BOOTSTRAP, allocate, reserved_tag};
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::identity::{to_bytes, to_procs};
-use crate::info;
 use crate::info_map::InfoMap;
-use crate::memory_kinds;
 use crate::objects::comm::{stand_in, take_place};
 use crate::objects::{Attributes, Comm, Group, Info};
 use crate::request::Request;
@@ -51,7 +49,7 @@ async fn duplicate(
     let id = arrive::id(arrived, &circle).await?;
     let mut new = Comm::new(id, comm.local.clone(), comm.remote.clone(), inherited(&comm));
     new.attributes = attributes;
-    *new.info.borrow_mut() = info;
+    new.add_hints(&info);
     *new.topology.borrow_mut() = comm.topology.borrow().clone();
     Ok(Some(new))
 }
@@ -93,7 +91,7 @@ pub fn comm_dup(comm: Rc<Comm>, newcomm: Out<usize>) -> Result<()> {
 
 /// MPI_Comm_dup_with_info
 pub fn comm_dup_with_info(comm: Rc<Comm>, info: Option<Rc<Info>>, newcomm: Out<usize>) -> Result<()> {
-    dup_blocking(comm, memory_kinds::hints(&info::map_of(&info)), newcomm)
+    dup_blocking(comm, hints::taken(&info), newcomm)
 }
 
 /// MPI_Comm_idup: `newcomm` is set at once. Until the request is complete it names a stand-in that
@@ -106,7 +104,7 @@ pub fn comm_idup(comm: Rc<Comm>, newcomm: Out<usize>, request: Out<usize>) -> Re
 pub fn comm_idup_with_info(
     comm: Rc<Comm>, info: Option<Rc<Info>>, newcomm: Out<usize>, request: Out<usize>,
 ) -> Result<()> {
-    dup_nonblocking(comm, memory_kinds::hints(&info::map_of(&info)), newcomm, request)
+    dup_nonblocking(comm, hints::taken(&info), newcomm, request)
 }
 
 // --- Subsets ---------------------------------------------------------------------------------
@@ -199,7 +197,7 @@ pub fn comm_create_from_group(
     let circle = bootstrap(&group, stringtag, "group")?;
     let made = run(from_circle(circle, group, errhandler))?;
     if let Some(made) = &made {
-        *made.info.borrow_mut() = memory_kinds::hints(&info::map_of(&info));
+        made.add_hints(&hints::taken(&info));
     }
     give(newcomm, Ok(made))
 }

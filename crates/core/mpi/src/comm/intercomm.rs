@@ -5,13 +5,12 @@ use crate::args::Out;
 use crate::check;
 use crate::comm;
 use crate::comm::create::{Made, bootstrap, check_intra, give, hash, inherited};
+use crate::comm::hints;
 use crate::constants::*;
 use crate::context::{BOOTSTRAP, allocate, leaders_tag, reserved_tag};
 use crate::error::Result;
 use crate::exchange::Circle;
 use crate::identity::{self, Identity, to_bytes, to_procs};
-use crate::info;
-use crate::memory_kinds;
 use crate::objects::{Comm, Group, Info};
 use crate::runtime::runtime;
 use crate::scope::{Errhandler, ErrhandlerKind};
@@ -158,7 +157,7 @@ pub fn intercomm_create_from_groups(
     let side = Side { group: local_group, circle, leader: local_leader as usize, leaders };
     let made = connect(side, errhandler)?;
     if let Some(made) = &made {
-        *made.info.borrow_mut() = memory_kinds::hints(&info::map_of(&info));
+        made.add_hints(&hints::taken(&info));
     }
     give(newintercomm, Ok(made))
 }

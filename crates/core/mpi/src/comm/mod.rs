@@ -4,6 +4,7 @@
 pub mod arrive;
 pub mod create;
 pub mod hardware;
+pub mod hints;
 pub mod intercomm;
 pub mod split;
 
@@ -12,15 +13,14 @@ use crate::attribute;
 use crate::constants::*;
 use crate::errhandler::raise_now;
 use crate::error::Result;
-use crate::info;
-use crate::memory_kinds;
-use crate::objects::{Comm, Info, objects};
+use crate::objects::{Comm, objects};
 use crate::runtime::adi;
 use crate::scope::Scope;
 use std::rc::Rc;
 
 use crate::objects::comm::forget_parent;
 pub use crate::objects::comm::{find, hand_out, install, lookup, uninstall};
+pub use hints::{comm_get_info, comm_set_info};
 
 /// Called when a communicator is being freed, by all its processes. None waits for another, which may depend on what
 /// this one does next; the id is not used again before all have come.
@@ -92,20 +92,6 @@ pub fn comm_get_name(comm: usize, name: TextOut, resultlen: Out<i32>) -> Result<
         _ => lookup(comm)?.name.borrow().clone(),
     };
     resultlen.set(name.set(&text, MPI_MAX_OBJECT_NAME));
-    Ok(())
-}
-
-/// MPI_Comm_set_info
-pub fn comm_set_info(comm: Rc<Comm>, info: Option<Rc<Info>>) -> Result<()> {
-    let hints = memory_kinds::hints(&info::map_of(&info));
-    let mut own = comm.info.borrow_mut();
-    hints.iter().for_each(|(key, value)| info::put(&mut own, key, value));
-    Ok(())
-}
-
-/// MPI_Comm_get_info
-pub fn comm_get_info(comm: Rc<Comm>, info_used: Out<usize>) -> Result<()> {
-    info_used.set(info::hand_out(memory_kinds::told(&comm.info.borrow(), &comm.local)));
     Ok(())
 }
 

@@ -5,13 +5,13 @@ use crate::check;
 use crate::comm::arrive::{self, Arrived, arrive};
 use crate::comm::create::{Made, give, inherited};
 use crate::comm::hardware::{self, KINDS, Parts};
+use crate::comm::hints;
 use crate::constants::*;
 use crate::context::ContextId;
 use crate::error::Result;
 use crate::exchange::{Circle, pack, unpack};
 use crate::group;
 use crate::info;
-use crate::memory_kinds;
 use crate::objects::{Comm, Group, Info};
 use crate::runtime::runtime;
 use crate::task::run;
@@ -108,7 +108,7 @@ impl By {
 pub fn comm_split_type(
     comm: Rc<Comm>, split_type: i32, key: i32, info: Option<Rc<Info>>, newcomm: Out<usize>,
 ) -> Result<()> {
-    let hints = memory_kinds::hints(&info::map_of(&info));
+    let hints = hints::taken(&info);
     let kind = info::find(&hints, RESOURCE).and_then(hardware::named).map(By::Kind);
     let by = match split_type {
         // These two give a color at once, since they know it; MPI_UNDEFINED may stand beside any other.
@@ -132,7 +132,7 @@ pub fn comm_split_type(
     };
     if let (Some(new), Some(info)) = (&made, &info) {
         // What tells how to split is no hint of the new communicator's.
-        *new.info.borrow_mut() = hints.into_iter().filter(|(key, _)| key != RESOURCE && key != PSET).collect();
+        new.add_hints(&hints.into_iter().filter(|(key, _)| key != RESOURCE && key != PSET).collect());
         if let Some(kind) = kind.filter(|_| split_type == MPI_COMM_TYPE_HW_UNGUIDED) {
             info::put(&mut info.map.borrow_mut(), RESOURCE, KINDS[kind].name);
         }

@@ -8,14 +8,21 @@ use crate::error::Result;
 use crate::exchange::Circle;
 use crate::guarded::Guarded;
 use crate::identity;
-use crate::info_map::{InfoMap, put};
+use crate::info_map::{InfoMap, find as find_hint, put};
 use crate::lost;
 use crate::runtime::runtime;
 use crate::scope::Errhandler;
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
-use tern_adi::{Proc, REVOKED};
+use tern_adi::{Assertions, Proc, REVOKED};
 use tern_coll::Peers;
+
+/// Keys of hints that are promises about messages (MPI 5.0 section 7.4.4).
+pub const NO_ANY_SOURCE: &str = "mpi_assert_no_any_source";
+pub const NO_ANY_TAG: &str = "mpi_assert_no_any_tag";
+pub const EXACT_LENGTH: &str = "mpi_assert_exact_length";
+pub const ALLOW_OVERTAKING: &str = "mpi_assert_allow_overtaking";
+pub const ASSERTIONS: [&str; 4] = [NO_ANY_SOURCE, NO_ANY_TAG, EXACT_LENGTH, ALLOW_OVERTAKING];
 
 /// A communicator (MPI 5.0 section 7.2.2).
 pub struct Comm {
@@ -103,6 +110,8 @@ impl Comm {
     /// A communicator of this process, which is in `local`. It has no handle yet.
     pub fn new(id: ContextId, local: Rc<Group>, remote: Option<Rc<Group>>, errhandler: Rc<Errhandler>) -> Comm {
         let rank = local.rank_of(runtime().me).expect("this process is in its local group");
+        // One that had the id before may have promised something.
+        runtime().adi.assert(id.point_to_point(), Assertions::default());
         let others = remote.as_ref().map(|group| group.procs.clone());
         let crowded = others.is_none() && runtime().adi.mcm().crowds(&local.procs);
         let peers =
@@ -172,11 +181,30 @@ impl Comm {
         self.handle.set(early.handle.get());
         self.errhandler.replace(early.errhandler.borrow().clone());
         self.name.replace(early.name.take());
-        early.info.take().iter().for_each(|(key, value)| put(&mut self.info.borrow_mut(), key, value));
+        self.add_hints(&early.info.take());
         self.attributes.values.borrow_mut().append(&mut early.attributes.values.borrow_mut());
         self.buffer.replace(early.buffer.take());
         self.fault.revoked.set(early.fault.revoked.get());
         self
+    }
+
+    /// Takes hints that it may have, in place of those of the same keys, and tells the engine what they promise. A program that is checked has its
+    /// promises looked after, and no use is made of them.
+    pub fn add_hints(&self, hints: &InfoMap) {
+        let mut own = self.info.borrow_mut();
+        hints.iter().for_each(|(key, value)| put(&mut own, key, value));
+        drop(own);
+        if !self.is_stand_in() && !tern_settings::CHECK.get() {
+            runtime().adi.assert(self.context, self.assertions());
+        }
+    }
+
+    /// What its hints promise.
+    pub fn assertions(&self) -> Assertions {
+        let own = self.info.borrow();
+        let [no_any_source, no_any_tag, exact_length, allow_overtaking] =
+            ASSERTIONS.map(|key| find_hint(&own, key) == Some("true"));
+        Assertions { no_any_source, no_any_tag, exact_length, allow_overtaking }
     }
 
     /// Its name for messages.

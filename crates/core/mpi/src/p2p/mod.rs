@@ -142,9 +142,10 @@ pub fn recv(
     comm.check_revoked()?;
     let (from, asked) = (origin(&comm, source), pattern(&comm, source, tag));
     check::watch::may(|| Use::writes("buf", data(buf, count, &datatype)))?;
+    check::promised::receive(&comm, &asked, || data(buf, count, &datatype).len() as u64)?;
     let posted = check::posted(asked);
     let received = adi().recv(from, asked, data(buf, count, &datatype));
-    let outcome = check::received(received, posted, count, &datatype);
+    let outcome = check::promised::received(&comm, received, posted, count, &datatype);
     status.set(&outcome.status);
     outcome.error.map_or(Ok(()), Err)
 }
@@ -158,6 +159,7 @@ pub(crate) fn start_receive(
     }
     comm.check_revoked()?;
     let (from, asked) = (origin(comm, source), pattern(comm, source, tag));
+    check::promised::receive(comm, &asked, || data(buf, count, datatype).len() as u64)?;
     check::watch::receive((buf, count, datatype), comm, Some(asked), |data| adi().irecv(from, asked, data))
 }
 

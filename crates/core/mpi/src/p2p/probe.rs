@@ -26,6 +26,7 @@ pub fn probe(source: i32, tag: i32, comm: Rc<Comm>, status: StatusOut) -> Result
         status.set(&null_status());
         return Ok(());
     }
+    check::promised::wildcards(&comm, source, tag)?;
     let mut found = None;
     let look = &mut || {
         found = adi().probe(pattern(&comm, source, tag));
@@ -45,6 +46,7 @@ pub fn iprobe(source: i32, tag: i32, comm: Rc<Comm>, flag: Out<i32>, status: Sta
         status.set(&null_status());
         return Ok(());
     }
+    check::promised::wildcards(&comm, source, tag)?;
     let look = || adi().probe(pattern(&comm, source, tag));
     let found = look().or_else(|| {
         adi().look();
@@ -74,6 +76,7 @@ pub fn mprobe(source: i32, tag: i32, comm: Rc<Comm>, message: Out<usize>, status
         status.set(&null_status());
         return Ok(());
     }
+    check::promised::wildcards(&comm, source, tag)?;
     let mut found = None;
     let look = &mut || {
         found = adi().matched_probe(pattern(&comm, source, tag));
@@ -96,6 +99,7 @@ pub fn improbe(
         status.set(&null_status());
         return Ok(());
     }
+    check::promised::wildcards(&comm, source, tag)?;
     let look = || adi().matched_probe(pattern(&comm, source, tag));
     let found = look().or_else(|| {
         adi().look();

@@ -2,13 +2,12 @@
 
 use crate::args::{Counts, Out, Weights};
 use crate::comm::create::subset;
-use crate::comm::hand_out;
 use crate::comm::split::split;
+use crate::comm::{hand_out, hints};
 use crate::constants::*;
 use crate::context::allocate;
 use crate::error::{Result, no_memory};
 use crate::exchange::{pack, unpack};
-use crate::info;
 use crate::objects::{Comm, Group, Info, Topology};
 use crate::runtime::runtime;
 use crate::task::run;
@@ -251,7 +250,7 @@ pub fn dist_graph_create_adjacent(
     };
     let made = subset(comm, group)?;
     if let Some(new) = &made {
-        *new.info.borrow_mut() = info::map_of(&info);
+        new.add_hints(&hints::taken(&info));
     }
     give(made, Some(topology), comm_dist_graph)
 }
@@ -325,9 +324,9 @@ pub fn dist_graph_create(
     for (i, (source, &destination)) in starts.zip(&destinations).enumerate() {
         edges.extend([source, destination, weights.as_ref().map_or(1, |w| w[i])]);
     }
-    let hints = info::map_of(&info);
+    let hints = hints::taken(&info);
     let (made, topology) = run(distribute(comm, edges, reorder != 0))?;
-    *made.info.borrow_mut() = hints;
+    made.add_hints(&hints);
     give(Some(made), Some(topology), comm_dist_graph)
 }
 
