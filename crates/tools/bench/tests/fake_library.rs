@@ -219,12 +219,12 @@ fn scale_goes_on_where_it_stopped() {
     assert!(said.contains("goes on: 2 of 3 jobs and rounds are left"), "{said}");
     assert_eq!(count, 3);
     let (said, count) = told(&["tern", "--rounds", "3"]);
-    assert!(said.contains("3 rounds of all jobs are there"), "{said}");
+    assert!(said.contains("3 rounds of all jobs: nothing is left"), "{said}");
     assert_eq!(count, 3);
     let report = fs::read_to_string(scratch.0.join("out/scale/report.md")).unwrap();
     assert!(report.contains("| - | **1.50** ±0 | - | 3 |"), "{report}");
     let (said, count) = told(&["tern", "--rounds", "1", "--line", "patient=tern:TERN_SPIN=7"]);
-    assert!(said.contains("1 jobs are measured anew"), "{said}");
+    assert!(said.contains("measured anew: 1 job, "), "{said}");
     assert_eq!(count, 5);
     assert_eq!(told(&["tern", "--rounds", "1", "--line", "patient=tern:TERN_SPIN=7", "--again"]).1, 7);
 }

@@ -1,6 +1,7 @@
 //! Measures what is asked for: the lines in turn, round by round, so that whoever interrupts it has a whole round of all, and goes on from there.
 
 use super::choice::{self, GROUPS, Group, MEMORY_SHARE};
+use super::report::many;
 use super::results::{LineOf, Results};
 use super::{Words, bound, machine, peers};
 use crate::kept::Kept;
@@ -41,22 +42,25 @@ struct Plan {
     quick: bool,
 }
 
-/// The job of a group, and a problem for the sizes that it leaves out.
+/// The job of a group, and a problem for the sizes that it leaves out. Nothing where none of it is wanted.
 fn job(group: &Group, ranks: usize, cores: usize, sizes: &[u64], options: &Options) -> (Option<Job>, Option<Problem>) {
+    let binding = if ranks <= cores { Binding::Packed } else { Binding::Shared };
+    let mut job = Job::new(&Results::title(ranks), ranks, binding, group.benchmarks);
+    job.benchmarks.retain(|name| options.only.is_empty() || options.only.iter().any(|wanted| wanted == name));
+    if job.benchmarks.is_empty() {
+        return (None, None);
+    }
     let memory = tern_node::memory_limit();
     let (fitting, left) = group.fitting(ranks, sizes, memory);
     let problem = left.first().map(|least| Problem {
         library: "all lines".into(),
-        what: format!("{} with {ranks} ranks from {} on", group.benchmarks.join(", "), bytes(*least)),
+        what: format!("{} with {ranks} ranks from {} on", job.benchmarks.join(", "), bytes(*least)),
         reason: format!("the buffers would take more than 1/{MEMORY_SHARE} of {} MiB", memory >> 20),
     });
-    let binding = if ranks <= cores { Binding::Packed } else { Binding::Shared };
-    let mut job = Job::new(&Results::title(ranks), ranks, binding, group.benchmarks).sizes(&fitting);
-    job.benchmarks.retain(|name| options.only.is_empty() || options.only.iter().any(|wanted| wanted == name));
-    (job.sized, job.probed) = (false, options.patience != Some(0));
     (job.time_ms, job.batches) = TIMES[usize::from(options.quick)];
-    let there = !fitting.is_empty() && !job.benchmarks.is_empty();
-    (there.then_some(job), problem.filter(|_| !options.only.is_empty() || there))
+    (job.sized, job.probed) = (false, options.patience != Some(0));
+    let there = !fitting.is_empty();
+    (there.then(|| job.sizes(&fitting)), problem)
 }
 
 impl Plan {
@@ -113,8 +117,9 @@ impl Plan {
             cell.kept.asked = asked;
         }
         if other > 0 {
+            let jobs = many(other, "job");
             eprintln!(
-                "{other} jobs are measured anew: they were of other lines, sizes or times, another commit or another machine"
+                "measured anew: {jobs}, of which the figures have other lines, sizes or times, another commit or machine"
             );
         }
     }
@@ -139,7 +144,9 @@ pub fn measure(words: &Words, options: &Options, places: &Places, folder: &Path)
     let mut plan = Plan::new(words, options, places, folder)?;
     let (steps, all) = (plan.steps(), plan.cells.len() * plan.rounds);
     match steps {
-        0 if all > 0 => eprintln!("{} rounds of all jobs are there (--again measures anew)", plan.rounds),
+        0 if all > 0 => {
+            eprintln!("{} of all jobs: nothing is left (--again measures anew)", many(plan.rounds, "round"))
+        }
         left if left < all => eprintln!("goes on: {left} of {all} jobs and rounds are left"),
         _ => {}
     }
@@ -194,11 +201,14 @@ fn look(session: &mut Session, ranks: usize, shape: &Shape) {
     }
 }
 
-/// One round of a cell. A line that took too long in an earlier one does not run again.
+/// One round of a cell. A line that took too long in an earlier one, or had no figure, does not run again.
 fn one(cell: &mut Cell, session: &mut Session) {
-    let stopped = |name: &String| {
-        cell.kept.problems.iter().any(|problem| problem.library == *name && problem.reason.starts_with(STOPPED))
+    let kept = &cell.kept;
+    let has_figure = |name: &String| kept.figures.values().any(|(_, line, _)| line == name);
+    let was_stopped = |name: &String| {
+        kept.problems.iter().any(|problem| problem.library == *name && problem.reason.starts_with(STOPPED))
     };
+    let stopped = |name: &String| kept.rounds > 0 && (was_stopped(name) || !has_figure(name));
     let mut job = cell.job.clone();
     job.lines = session.libraries.iter().map(|library| library.name.clone()).filter(|name| !stopped(name)).collect();
     if job.lines.is_empty() {

@@ -12,7 +12,7 @@ use std::fmt::Write;
 const TOLD: usize = 40;
 
 /// `1 cell`, `2 cells`.
-fn many(count: usize, what: &str) -> String {
+pub fn many(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -141,6 +141,7 @@ fn head(results: &Results) -> String {
     }
     text += "\n| line | settings |\n|---|---|\n";
     for LineOf { label, settings, .. } in &results.lines {
+        let settings = if settings.is_empty() { "as it comes" } else { settings };
         let _ = writeln!(text, "| {label} | {settings} |");
     }
     text

@@ -40,15 +40,12 @@ fn standing(own: Summary, peer: Summary) -> Standing {
 pub fn cells(results: &Results) -> Vec<Cell<'_>> {
     let Some(own) = results.own() else { return Vec::new() };
     let peers = results.peers();
-    let cell = |(row, summary): (&'_ Row, &dyn Fn(&str) -> Option<Summary>)| {
-        let own = summary(&own.name).filter(|own| !own.bad)?;
-        let all: Vec<Option<Summary>> = peers.iter().map(|peer| summary(&peer.name)).collect();
-        let (place, _) = best(row, &all)?;
-        Some((own, all[place]?, place))
-    };
     let mut cells = Vec::new();
     for (row, summary) in results.figures.rows() {
-        let Some((own, peer, place)) = cell((row, &summary)) else { continue };
+        let all: Vec<Option<Summary>> = peers.iter().map(|peer| summary(&peer.name)).collect();
+        let own = summary(&own.name).filter(|own| !own.bad);
+        let Some((own, (place, _))) = own.zip(best(row, &all)) else { continue };
+        let Some(peer) = all[place] else { continue };
         let (ratio, standing) = (peer.median / own.median, standing(own, peer));
         cells.push(Cell { row, own, peer, name: &peers[place].label, ratio, standing });
     }
