@@ -69,6 +69,9 @@ void report_us(const char *name, long size, const figure *f, double iterations_p
 /* Prints amount / time in the given unit, and of those before. */
 void report_rate(const char *name, long size, const figure *f, double amount, const char *unit);
 
+/* Measures and prints an operation of all ranks without data. */
+void run_bare(const char *name, operation run);
+
 /* --- memory.c --- */
 
 /* Page-aligned memory whose pages are touched; ends the job when there is none. */
@@ -131,6 +134,8 @@ void run_allgather_written(void);
 void run_allreduce(void);
 void run_reduce(void);
 void run_reduce_scatter(void);
+void run_scan(void);
+void run_exscan(void);
 void run_alltoall(void);
 void run_allgather(void);
 void run_gather(void);

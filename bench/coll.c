@@ -77,6 +77,20 @@ static void reduce_scatter(void *context, long iterations)
         MPI_Reduce_scatter_block(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void scan(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Scan(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void exscan(void *context, long iterations)
+{
+    buffers *b = context;
+    for (long i = 0; i < iterations; i++)
+        MPI_Exscan(b->send, b->receive, b->bytes / 8, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void alltoall(void *context, long iterations)
 {
     buffers *b = context;
@@ -227,13 +241,30 @@ static void prove_bcast_turns(const char *name, const buffers *b)
     check(name, b->send, (size_t)b->bytes, 0, 0);
 }
 
-static void prove_sum(const char *name, const buffers *b)
+/* The sum of what so many ranks, from the first one on, have contributed. */
+static void prove_sum_of(int ranks, const char *name, const buffers *b)
 {
     const double *sum = (const double *)b->receive;
-    double expected = (double)world_size * (world_size + 1) / 2;
+    double expected = (double)ranks * (ranks + 1) / 2;
     for (int i = 0; i < b->bytes / 8; i++)
         if (sum[i] != expected)
             fail("%s with %d bytes: element %d is %g, not %g", name, b->bytes, i, sum[i], expected);
+}
+
+static void prove_sum(const char *name, const buffers *b)
+{
+    prove_sum_of(world_size, name, b);
+}
+
+static void prove_scan(const char *name, const buffers *b)
+{
+    prove_sum_of(world_rank + 1, name, b);
+}
+
+/* The first rank receives nothing: its buffer is as it was, which is zeroed. */
+static void prove_exscan(const char *name, const buffers *b)
+{
+    prove_sum_of(world_rank, name, b);
 }
 
 static void prove_sum_at_root(const char *name, const buffers *b)
@@ -273,7 +304,7 @@ static void run_form(const char *name, operation op, void (*init)(buffers *), pr
 {
     const long *sizes = opt.sizes ? opt.sizes : sizes_of_collectives;
     int count = opt.sizes ? opt.size_count : 4;
-    int sums = prove == prove_sum || prove == prove_sum_at_root;
+    int sums = prove == prove_sum || prove == prove_sum_at_root || prove == prove_scan || prove == prove_exscan;
     for (int i = 0; i < count; i++) {
         if (sizes[i] % 8 != 0 || sizes[i] == 0)
             fail("%s: sizes are multiples of 8, not %ld", name, sizes[i]);
@@ -305,45 +336,6 @@ static void run(const char *name, operation op, proof prove, int in, int out)
     run_form(name, op, NULL, prove, in, out);
 }
 
-/* Communicators are made and freed again. The parts of a split are two, of every second rank. */
-static void comm_split(void *context, long iterations)
-{
-    (void)context;
-    for (long i = 0; i < iterations; i++) {
-        MPI_Comm part;
-        MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2, world_rank, &part);
-        MPI_Comm_free(&part);
-    }
-}
-
-static void comm_dup(void *context, long iterations)
-{
-    (void)context;
-    for (long i = 0; i < iterations; i++) {
-        MPI_Comm copy;
-        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-        MPI_Comm_free(&copy);
-    }
-}
-
-/* An operation without data. */
-static void run_bare(const char *name, operation op)
-{
-    figure f = measure(MPI_COMM_WORLD, op, NULL);
-    if (world_rank == 0)
-        report_us(name, 0, &f, 1);
-}
-
-void run_comm_split(void)
-{
-    run_bare("comm_split", comm_split);
-}
-
-void run_comm_dup(void)
-{
-    run_bare("comm_dup", comm_dup);
-}
-
 void run_barrier(void)
 {
     run_bare("barrier", barrier);
@@ -372,6 +364,16 @@ void run_reduce(void)
 void run_reduce_scatter(void)
 {
     run("reduce_scatter", reduce_scatter, prove_sum, world_size, 1);
+}
+
+void run_scan(void)
+{
+    run("scan", scan, prove_scan, 1, 1);
+}
+
+void run_exscan(void)
+{
+    run("exscan", exscan, prove_exscan, 1, 1);
 }
 
 void run_ibcast(void)

@@ -50,6 +50,8 @@ static const struct {
     {"allreduce", run_allreduce},
     {"reduce", run_reduce},
     {"reduce_scatter", run_reduce_scatter},
+    {"scan", run_scan},
+    {"exscan", run_exscan},
     {"alltoall", run_alltoall},
     {"allgather", run_allgather},
     {"gather", run_gather},

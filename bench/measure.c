@@ -131,3 +131,10 @@ void report_rate(const char *name, long size, const figure *f, double amount, co
     for (; f != NULL; f = f->before)
         report(name, size, amount / f->median, amount / f->high, amount / f->low, unit, f);
 }
+
+void run_bare(const char *name, operation run)
+{
+    figure f = measure(MPI_COMM_WORLD, run, NULL);
+    if (world_rank == 0)
+        report_us(name, 0, &f, 1);
+}

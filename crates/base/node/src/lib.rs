@@ -30,6 +30,7 @@ pub use made::{Made, save};
 pub use name::is_this_machine;
 pub use shape::{Shape, Thread, Unit};
 pub use shown::{BOUND, check, is_shown};
+pub use system_files::parse_list;
 pub use ticks::Ticks;
 
 /// The numbers of the cores (hardware threads) that this thread is placed on, in order: those that it may run on, or those that it counts as

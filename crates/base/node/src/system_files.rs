@@ -12,8 +12,8 @@ pub(crate) fn read(file: &Path) -> Option<String> {
     Some(std::fs::read_to_string(file).ok()?.trim_end().to_owned())
 }
 
-/// `0-3,8`, as Linux writes sets.
-pub(crate) fn parse_list(text: &str) -> Vec<usize> {
+/// The numbers of a set as Linux writes it, `0-3,8`. What is no number is left out.
+pub fn parse_list(text: &str) -> Vec<usize> {
     let range = |part: &str| {
         let (from, to) = part.split_once('-').unwrap_or((part, part));
         Some(from.trim().parse().ok()?..=to.trim().parse().ok()?)

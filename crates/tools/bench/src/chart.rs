@@ -25,11 +25,18 @@ pub struct Curve {
     pub points: Vec<(f64, f64)>,
 }
 
+/// What the horizontal axis counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Across {
+    Bytes,
+    Peers,
+    Ranks,
+}
+
 /// One diagram.
 pub struct Panel {
     pub heading: String,
-    /// Whether the curves are against peers rather than bytes.
-    pub peers: bool,
+    pub across: Across,
     pub curves: Vec<Curve>,
 }
 
@@ -148,31 +155,35 @@ fn panel(
 ) -> Result<(), String> {
     let mut builder = ChartBuilder::on(area);
     builder.caption(&one.heading, text(15)).margin(8).margin_right(20).x_label_area_size(34).y_label_area_size(54);
-    let x = x.log_scale().base(4.0);
+    let x = x.log_scale().base(if one.across == Across::Ranks { 2.0 } else { 4.0 });
     match scale {
         Scale::Logarithmic => {
             let mut chart = builder.build_cartesian_2d(x, y.log_scale()).map_err(told)?;
             let label = |value: &f64| format!("{value}");
-            mesh(&mut chart, unit, one.peers, &label)?;
+            mesh(&mut chart, unit, one.across, &label)?;
             curves(&mut chart, one, entries, |value| value)
         }
         Scale::Percent | Scale::Difference => {
             let low = y.start;
             let mut chart = builder.build_cartesian_2d(x, y).map_err(told)?;
-            mesh(&mut chart, unit, one.peers, &|value: &f64| format!("{value:.0}"))?;
+            mesh(&mut chart, unit, one.across, &|value: &f64| format!("{value:.0}"))?;
             curves(&mut chart, one, entries, |value| value.max(low))
         }
     }
 }
 
 fn mesh<Y>(
-    chart: &mut ChartContext<SVGBackend, Cartesian2d<LogCoord<f64>, Y>>, unit: &str, peers: bool,
+    chart: &mut ChartContext<SVGBackend, Cartesian2d<LogCoord<f64>, Y>>, unit: &str, across: Across,
     label: &dyn Fn(&f64) -> String,
 ) -> Result<(), String>
 where
     Y: Ranged<ValueType = f64> + ValueFormatter<f64>,
 {
-    let across: &dyn Fn(&f64) -> String = if peers { &|count| format!("{count:.0} peers") } else { &bytes };
+    let across: &dyn Fn(&f64) -> String = match across {
+        Across::Bytes => &bytes,
+        Across::Peers => &|count| format!("{count:.0} peers"),
+        Across::Ranks => &|count| format!("{count:.0} ranks"),
+    };
     let mut mesh = chart.configure_mesh();
     mesh.x_labels(8)
         .max_light_lines(4)
@@ -207,12 +218,17 @@ pub fn draw_legend(area: &Area, entries: &[(String, Style, RGBColor)]) -> Result
     Ok(())
 }
 
+/// Most panels that stand side by side; more make further rows.
+const SIDE_BY_SIDE: usize = 4;
+
 /// Draws panels side by side, with axes of the same range, into an SVG file.
 pub fn draw(file: &Path, title: &str, unit: &str, scale: Scale, panels: &[Panel]) -> Result<(), String> {
     let entries = legend(panels);
-    let rows = PANEL.1.max(40 + 22 * entries.len() as u32);
-    let width = PANEL.0 * panels.len() as u32 + LEGEND;
-    let root = SVGBackend::new(file, (width, rows + TITLE)).into_drawing_area();
+    let columns = panels.len().min(SIDE_BY_SIDE);
+    let rows = panels.len().div_ceil(SIDE_BY_SIDE);
+    let height = (PANEL.1 * rows as u32).max(40 + 22 * entries.len() as u32);
+    let width = PANEL.0 * columns as u32 + LEGEND;
+    let root = SVGBackend::new(file, (width, height + TITLE)).into_drawing_area();
     root.fill(&WHITE).map_err(told)?;
     let (head, body) = root.split_vertically(TITLE);
     head.draw_text(title, &text(20), (12, 14)).map_err(told)?;
@@ -225,7 +241,7 @@ pub fn draw(file: &Path, title: &str, unit: &str, scale: Scale, panels: &[Panel]
         Scale::Difference => values.start.clamp(LOWEST, 0.0)..values.end.max(10.0) * 1.1,
     };
     let x = x.start / 1.3..x.end * 1.3;
-    for (area, one) in diagrams.split_evenly((1, panels.len())).iter().zip(panels) {
+    for (area, one) in diagrams.split_evenly((rows, columns)).iter().zip(panels) {
         panel(area, one, unit, scale, [x.clone(), y.clone()], &entries)?;
     }
     draw_legend(&side, &entries)?;
@@ -246,7 +262,7 @@ mod tests {
         let curve = |label: &str, style| Curve { label: label.into(), style, points: Vec::new() };
         let panel = || Panel {
             heading: String::new(),
-            peers: false,
+            across: Across::Bytes,
             curves: vec![curve("a", Style::Dashed), curve("b", Style::Dashed), curve("t", Style::Own)],
         };
         let entries = legend(&[panel(), panel()]);

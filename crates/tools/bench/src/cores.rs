@@ -2,6 +2,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
+use tern_node::Shape;
 
 /// The first of a list such as `0-1` or `0,64`.
 fn first(list: &str) -> Option<usize> {
@@ -15,11 +16,13 @@ fn leads_its_core(cpu: usize) -> bool {
 }
 
 /// Restricts this process, and so everything that it starts, to `wanted` cores, and returns
-/// their numbers. Takes one hardware thread of each core, and second threads only where there
+/// their numbers, neighbours side by side. Takes one hardware thread of each core, and second threads only where there
 /// are not enough cores. Errors when even these do not suffice.
 pub fn restrict(wanted: usize) -> Result<Vec<usize>, String> {
     let allowed = sched_getaffinity(None).map_err(|e| format!("sched_getaffinity: {e}"))?;
     let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    // Linux may number the cores of two packages in turns.
+    let allowed: Vec<usize> = Shape::outline(&allowed).threads().iter().map(|thread| thread.number).collect();
     let (leads, others): (Vec<usize>, Vec<usize>) = allowed.into_iter().partition(|&cpu| leads_its_core(cpu));
     let chosen: Vec<usize> = leads.into_iter().chain(others).take(wanted).collect();
     if wanted == 0 || chosen.len() < wanted {

@@ -1,6 +1,7 @@
 //! Figures: reading them from the program's output, and medians over the rounds.
 
 use crate::placement::{Kind, Placement, is_disturbed, near_ns};
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -185,10 +186,13 @@ fn sample(line: &str) -> Option<(Row, &str, Sample)> {
 #[derive(Default)]
 pub struct Figures {
     rows: Vec<(Row, BTreeMap<String, Vec<Sample>>)>,
+    /// What [`near_ns`] says of all samples, once somebody has asked.
+    near: OnceCell<Option<f64>>,
 }
 
 impl Figures {
     pub fn add(&mut self, row: Row, library: &str, value: Sample) {
+        self.near.take();
         let place = self.rows.iter().position(|(known, _)| *known == row);
         let place = place.unwrap_or_else(|| {
             self.rows.push((row, BTreeMap::new()));
@@ -234,6 +238,11 @@ impl Figures {
         self.rows.is_empty()
     }
 
+    /// What a cache line takes between cores near each other; `None` where nothing was probed.
+    fn near(&self) -> Option<f64> {
+        *self.near.get_or_init(|| near_ns(self.placements()))
+    }
+
     /// Of all samples that were probed.
     pub fn placements(&self) -> impl Iterator<Item = Placement> {
         let samples = self.values().flat_map(|(_, _, samples)| samples);
@@ -243,7 +252,7 @@ impl Figures {
     /// Median nanoseconds for a cache line from core to core in the samples from such a placement, and their share.
     /// `None` where nothing was probed, or nothing is of that kind.
     pub fn placement(&self, wanted: Kind) -> Option<(f64, f64)> {
-        let near = near_ns(self.placements());
+        let near = self.near();
         let placements =
             self.placements().filter(|placement| near.map_or(Kind::Near, |near| placement.kind(near)) == wanted);
         let ways: Vec<f64> = placements.map(|placement| (placement.least_ns + placement.most_ns) / 2.0).collect();
@@ -252,7 +261,7 @@ impl Figures {
 
     /// Rows in order, each with the summary of a library by its name.
     pub fn rows(&self) -> impl Iterator<Item = (&Row, impl Fn(&str) -> Option<Summary>)> {
-        let near = near_ns(self.placements());
+        let near = self.near();
         self.rows.iter().map(move |(row, libraries)| {
             let summary = move |name: &str| summarise_near(libraries.get(name)?, near);
             (row, summary)
@@ -261,7 +270,7 @@ impl Figures {
 
     /// The same of what was measured while the cores were far apart.
     pub fn far_rows(&self) -> impl Iterator<Item = (&Row, impl Fn(&str) -> Option<Summary>)> {
-        let near = near_ns(self.placements());
+        let near = self.near();
         self.rows.iter().map(move |(row, libraries)| {
             let summary = move |name: &str| summarise_kind(libraries.get(name)?, Kind::Far, near);
             (row, summary)
@@ -285,7 +294,7 @@ impl Figures {
 
     /// Rows in order, each with the values of its libraries round by round: `None` in place of one from another placement than a good one.
     pub fn near_values(&self) -> impl Iterator<Item = (&Row, BTreeMap<String, Vec<Option<f64>>>)> {
-        let near = near_ns(self.placements());
+        let near = self.near();
         let good = move |sample: &Sample| (kind(sample, near) == Kind::Near).then_some(sample.value);
         self.rows.iter().map(move |(row, libraries)| {
             let of = |(name, samples): (&String, &Vec<Sample>)| (name.clone(), samples.iter().map(good).collect());

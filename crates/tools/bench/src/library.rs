@@ -160,15 +160,18 @@ impl Library {
 
     fn binding_arguments(&self, binding: Binding) -> Vec<&'static str> {
         // A host has its cores by itself.
-        let bound = binding == Binding::Bound;
+        let bound = matches!(binding, Binding::Bound | Binding::Packed);
         match self.kind {
+            Kind::Tern if binding == Binding::Packed => vec!["--map-by", "core", "--bind-to", "core"],
             Kind::Tern => vec!["--bind-to", if bound { "core" } else { "none" }],
+            // It maps by what it binds to.
             Kind::Mpich => vec!["-bind-to", if bound { "core" } else { "none" }],
             Kind::Intel => vec![],
             Kind::OpenMpi | Kind::OpenMpiUcx => {
                 let mut arguments = vec!["--allow-run-as-root", "--bind-to"];
                 arguments.extend(match binding {
                     Binding::Bound => &["core"][..],
+                    Binding::Packed => &["core", "--map-by", "core"],
                     Binding::Hosts => &["none"],
                     Binding::Shared | Binding::Nodes(_) => {
                         &["none", "--map-by", ":OVERSUBSCRIBE", "--mca", "mpi_yield_when_idle", "1"]
@@ -243,13 +246,13 @@ impl Library {
         if self.kind == Kind::Intel {
             let list: Vec<String> = run.cores.iter().map(usize::to_string).collect();
             variables.extend(match run.binding {
-                Binding::Bound => {
+                Binding::Bound | Binding::Packed => {
                     [("I_MPI_PIN".into(), "1".to_string()), ("I_MPI_PIN_PROCESSOR_LIST".into(), list.join(","))]
                 }
                 _ => [("I_MPI_PIN".into(), "0".to_string()), ("I_MPI_WAIT_MODE".into(), "1".to_string())],
             });
         }
-        if self.kind == Kind::Mpich && run.binding != Binding::Bound {
+        if self.kind == Kind::Mpich && !matches!(run.binding, Binding::Bound | Binding::Packed) {
             // Its collectives for shared memory spin without yielding: 8 ms for a barrier.
             let yielding = ["BARRIER", "BCAST", "REDUCE", "ALLREDUCE"];
             variables
@@ -348,6 +351,16 @@ mod tests {
         let programs = [(2, vec!["a".to_string(), "b".to_string()])];
         let line = shown(&mpich.command(&run(Binding::Bound, &[0, 1], &programs)));
         assert_eq!(line, "LD_LIBRARY_PATH=/p/lib TERN_X=1 /p/bin/mpiexec -bind-to core -n 2 a b");
+    }
+
+    #[test]
+    fn packed_ranks_fill_the_machine_in_order() {
+        let programs = [(3, vec!["a".to_string()])];
+        let line = |kind, abi| shown(&library(kind, abi).command(&run(Binding::Packed, &[4, 0, 5], &programs)));
+        assert!(line(Kind::Tern, Abi::Standard).ends_with("/p/bin/mpiexec --map-by core --bind-to core -n 3 a"));
+        assert!(line(Kind::Mpich, Abi::Standard).ends_with("/p/bin/mpiexec -bind-to core -n 3 a"));
+        assert!(line(Kind::OpenMpi, Abi::OpenMpi).ends_with("--bind-to core --map-by core -n 3 a"));
+        assert!(line(Kind::Intel, Abi::Standard).contains("I_MPI_PIN_PROCESSOR_LIST=4,0,5"));
     }
 
     #[test]

@@ -23,10 +23,12 @@ pub enum Extra {
     Crowded,
     /// Tern with jobs that go on without ranks that they lose.
     Surviving,
+    /// Peers whose collectives follow the levels of a large node, which they do not do by themselves.
+    Levels,
 }
 
 /// Lines that have a name.
-pub const KNOWN: [(Extra, &str, &str); 7] = [
+pub const KNOWN: [(Extra, &str, &str); 9] = [
     (Extra::Mechanisms, "tern-pipe", "tern:TERN_MECHANISM=pipe"),
     (Extra::Mechanisms, "tern-cma", "tern:TERN_MECHANISM=cma:TERN_PROMOTE=off"),
     (Extra::Mechanisms, "tern-mapped", "tern:TERN_MECHANISM=mapped"),
@@ -35,6 +37,9 @@ pub const KNOWN: [(Extra, &str, &str); 7] = [
     (Extra::Surviving, "tern-ft", "tern:TERN_FT=on"),
     // Better than waiting (what plain `impi` does there) for point-to-point, worse for collectives.
     (Extra::Crowded, "impi-yield", "impi:I_MPI_WAIT_MODE=0:I_MPI_THREAD_YIELD=2:I_MPI_SPIN_COUNT=1"),
+    // Above the 30 of `tuned` and the 35 of `han`.
+    (Extra::Levels, "openmpi-xhc", "openmpi:OMPI_MCA_coll_xhc_priority=40"),
+    (Extra::Levels, "openmpi-acoll", "openmpi:OMPI_MCA_coll_acoll_priority=40"),
 ];
 
 impl Line {

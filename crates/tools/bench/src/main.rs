@@ -9,9 +9,11 @@
 //!   may stand beside each other.
 //! - [`figures`] reads the output and condenses rounds to medians; [`report`] writes the table,
 //!   the CSV and the JSON, [`plot`], [`chart`] and [`bars`] draw the plots.
+//! - [`scale`] measures collectives on all cores of a large node, and writes a report that can be sent.
 //! - [`papers`] is the figures and tables of five papers, repeated.
 //! - [`knem`] is the experiments of the papers about KNEM.
 //! - [`rdma`] compares the parts of Tern's network device with each other.
+//! - [`kept`] keeps what was measured of an experiment, with its [`origin`], so that an interrupted run goes on.
 //! - [`instructions`] counts the instructions of a short message.
 //! - [`model`] runs collectives on large nodes that are made up, in virtual time.
 //! - [`ablate`] finds what each rule of the policy is worth.
@@ -24,10 +26,12 @@ mod document;
 mod figures;
 mod hosts;
 mod instructions;
+mod kept;
 mod knem;
 mod library;
 mod line;
 mod model;
+mod origin;
 mod papers;
 mod peers;
 mod placement;
@@ -38,6 +42,7 @@ mod progress;
 mod rdma;
 mod report;
 mod run;
+mod scale;
 mod session;
 mod suite;
 mod variants;
@@ -102,6 +107,8 @@ enum Command {
         #[arg(long, value_delimiter = ',', value_name = "RULE")]
         rules: Vec<String>,
     },
+    /// All collectives on 2 to all cores of this node, beside peers tuned for large nodes; not part of `all`
+    Scale(scale::Words),
     /// Collectives on a large node that is made up, in virtual time, with --ranks; not part of `all`
     Model(model::Words),
     /// Plots of the figures.json that an earlier run has left in the output folder
@@ -121,7 +128,7 @@ struct Options {
     /// Message sizes in bytes instead of each benchmark's own
     #[arg(long, global = true, value_delimiter = ',', value_name = "BYTES")]
     sizes: Vec<u64>,
-    /// Libraries, and lines that Tern knows: tern-pipe, tern-cma, tern-mapped, tern-promote, tern-off
+    /// Libraries, and lines that Tern knows: tern-pipe, tern-cma, tern-mapped, tern-promote, tern-off, openmpi-xhc, openmpi-acoll
     #[arg(long, global = true, value_delimiter = ',', default_value = "tern,mpich,openmpi,openmpi-ucx,impi")]
     libraries: Vec<String>,
     /// A further line: a library, another prefix of it, and settings; may be repeated
@@ -143,12 +150,12 @@ struct Options {
     /// How often each library runs each benchmark, in turn [default: 5, with --quick 2]; the column n says what came of it
     #[arg(long, global = true)]
     rounds: Option<usize>,
-    /// Ranks of the oversubscribed suite [default: 4,8,16, with --quick 8], of `startup` [default: 2,8,32], and of `survival` [default: 2,4,8,16,32,64]
+    /// Ranks of the oversubscribed suite [default: 4,8,16, with --quick 8], of `startup` [default: 2,8,32], of `scale` [default: powers of two, whole caches, NUMA nodes, packages, and all cores], and of `survival` [default: 2,4,8,16,32,64]
     #[arg(long, global = true, value_delimiter = ',')]
     ranks: Vec<usize>,
-    /// Cores to use, taken from those that this process may run on
-    #[arg(long, global = true, default_value_t = 2)]
-    cores: usize,
+    /// Cores to use, taken from those that this process may run on [default: 2, of `scale` all]
+    #[arg(long, global = true)]
+    cores: Option<usize>,
     /// Seconds after which a run is stopped and reported as failed
     #[arg(long, global = true, default_value_t = 120)]
     timeout: u64,
@@ -204,6 +211,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Peers => peers::install(&places.peers),
         Command::Plot => plots(&cli.options, &places),
+        Command::Scale(words) => scale::run(&words, &cli.options, &places),
         Command::Model(words) => model::measure(&cli.options, &places, &words),
         Command::Rdma => rdma::measure(&cli.options, &places),
         Command::Papers(words) => papers::run(&words, &cli.options, &places, &places.root),
@@ -252,8 +260,8 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
         Command::Rma => suite::one_sided(quick),
         Command::Oversubscribed => suite::oversubscribed(quick, &several(crowds)),
         Command::Network => suite::network(quick),
-        Command::Survival => suite::survival(quick, &several(&[2, 4, 8, 16, 32, 64]), options.cores),
-        Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores),
+        Command::Survival => suite::survival(quick, &several(&[2, 4, 8, 16, 32, 64]), options.cores.unwrap_or(2)),
+        Command::Startup => suite::startup(&several(&[2, 8, 32]), options.cores.unwrap_or(2)),
         Command::All => {
             let mut jobs = suite::point_to_point(quick);
             jobs.extend(suite::overlap(quick));
@@ -261,12 +269,13 @@ fn suites(command: &Command, options: &Options) -> Vec<suite::Job> {
             jobs.extend(suite::files(quick));
             jobs.extend(suite::one_sided(quick));
             jobs.extend(suite::oversubscribed(quick, &several(crowds)));
-            jobs.extend(suite::startup(&[2, 8, 32], options.cores));
+            jobs.extend(suite::startup(&[2, 8, 32], options.cores.unwrap_or(2)));
             jobs
         }
         Command::Peers
         | Command::Plot
         | Command::Rdma
+        | Command::Scale(_)
         | Command::Model(_)
         | Command::Papers(_)
         | Command::Knem { .. }

@@ -8,7 +8,7 @@ mod cells;
 mod check;
 mod here;
 
-use crate::chart::{Curve, Panel, Scale, Style, draw};
+use crate::chart::{Across, Curve, Panel, Scale, Style, draw};
 use crate::{Options, Places};
 use cells::{Cell, OPERATIONS};
 use clap::Args;
@@ -154,7 +154,7 @@ fn curves(stage: &Stage, operations: &[&'static str], sizes: &[u64]) -> Result<(
         }
         let points: Vec<_> = figures.iter().map(|figure| (figure.bytes.max(1) as f64, figure.microseconds)).collect();
         let curve = Curve { label: "Tern".into(), style: Style::Own, points };
-        panels.push(Panel { heading: operation.to_string(), peers: false, curves: vec![curve] });
+        panels.push(Panel { heading: operation.to_string(), across: Across::Bytes, curves: vec![curve] });
     }
     plot(stage, &panels)
 }

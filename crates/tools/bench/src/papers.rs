@@ -1,7 +1,7 @@
 //! `tern-bench papers`: the figures and tables of the five papers that Tern brings together, repeated on the machine at hand.
 //!
 //! [`entries`] is the registry: an entry for each figure and table, with what the paper found, how it is repeated, and what its figures must
-//! show to agree. [`experiments`] says what is measured; [`measure`] runs it and [`kept`] keeps it, round by round. [`claims`] comes to a
+//! show to agree. [`experiments`] says what is measured; [`measure`] runs it and [`crate::kept`] keeps it, round by round. [`claims`] comes to a
 //! verdict, [`plots`] draws, [`page`] writes a page for each paper, and [`check`] looks whether pages say what was run.
 
 mod check;
@@ -9,19 +9,17 @@ mod claims;
 mod direct;
 mod entries;
 mod experiments;
-mod kept;
 mod measure;
 mod nas;
-mod origin;
 mod page;
 mod plots;
 mod registry;
 
-use crate::{Options, Places};
+use crate::kept::Kept;
+use crate::{Options, Places, origin};
 use claims::{Medians, Verdict};
 use clap::Args;
 use entries::PAPERS;
-use kept::Kept;
 use registry::{Entry, Experiment, How, Kind, Paper, Repeat};
 use std::path::{Path, PathBuf};
 
@@ -133,7 +131,7 @@ impl Report {
     fn of((paper, entry): Chosen, peers: &[String], output: &Path) -> Self {
         let mut medians = Medians::default();
         let experiments = repeat(entry).map_or(&[][..], |repeat| repeat.experiments);
-        let kept: Vec<_> = experiments.iter().map(|one| (*one, Kept::read(output, one))).collect();
+        let kept: Vec<_> = experiments.iter().map(|one| (*one, Kept::read(&output.join(one.name)))).collect();
         for (experiment, kept) in &kept {
             medians.add(&kept.figures, &claims::lines(experiment, peers));
         }

@@ -1,6 +1,6 @@
 //! Plots of `figures.json`: which figures stand in which plot.
 
-use crate::chart::{Curve, Panel, Scale, Style, draw};
+use crate::chart::{Across, Curve, Panel, Scale, Style, draw};
 use crate::document;
 use serde_json::Value;
 use std::fs;
@@ -117,7 +117,7 @@ fn panels(document: &Value, plot: &Plot) -> Vec<Panel> {
         };
         let curves = libraries(document).into_iter().map(curve);
         Panel {
-            peers: false,
+            across: Across::Bytes,
             heading: heading.to_string(),
             curves: curves.filter(|curve| !curve.points.is_empty()).collect(),
         }

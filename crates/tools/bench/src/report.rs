@@ -1,11 +1,11 @@
 //! The report: markdown tables for people, CSV and JSON for programs.
 
-use crate::cores;
 use crate::figures::{Row, Summary};
 use crate::library::Library;
 use crate::placement::Kind;
 use crate::session::{Problem, Session};
 use crate::suite::Job;
+use crate::{cores, kept};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs;
@@ -33,11 +33,18 @@ pub fn short(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Bytes as people write them; start-up rows count ranks instead.
+/// The size of a row as people write it; start-up rows count ranks instead.
 pub fn size(row: &Row) -> String {
     match row.size {
         peers if matches!(row.unit.as_str(), "KiB" | "pairs") => format!("{peers} peers"),
         ranks if row.counts_ranks() => format!("{ranks} ranks"),
+        size => bytes(size),
+    }
+}
+
+/// Bytes as people write them.
+pub fn bytes(size: u64) -> String {
+    match size {
         bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
         bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
         bytes => format!("{bytes} B"),
@@ -49,13 +56,17 @@ fn better(row: &Row, a: f64, b: f64) -> bool {
     if row.higher_is_better() { a > b } else { a < b }
 }
 
+/// The place and the median of the best of these; `None` where all are missing or bad.
+pub fn best(row: &Row, all: &[Option<Summary>]) -> Option<(usize, f64)> {
+    let good = all.iter().enumerate().filter_map(|(place, one)| Some((place, one.filter(|one| !one.bad)?.median)));
+    good.reduce(|a, b| if better(row, a.1, b.1) { a } else { b })
+}
+
 /// How far Tern is ahead of the best peer: a ratio above 1 when it is better, whatever the unit;
 /// for shares the difference in percentage points. Figures from bad placements are not compared.
 fn lead(row: &Row, tern: Option<Summary>, peers: &[Option<Summary>]) -> Option<String> {
     let tern = tern.filter(|summary| !summary.bad)?.median;
-    let near = peers.iter().flatten().filter(|summary| !summary.bad);
-    let best = near.map(|summary| summary.median);
-    let best = best.reduce(|a, b| if better(row, a, b) { a } else { b })?;
+    let (_, best) = best(row, peers)?;
     Some(if row.is_share() {
         format!("{:+.1} points", tern - best)
     } else if row.higher_is_better() {
@@ -234,13 +245,11 @@ fn values<'a, F: Fn(&str) -> Option<Summary>>(
 fn document(session: &Session) -> Value {
     let libraries: Vec<Value> =
         session.libraries.iter().map(|library| json!({"name": library.name, "label": library.label})).collect();
-    let problems: Vec<Value> =
-        session.problems.iter().map(|p| json!({"library": p.library, "what": p.what, "reason": p.reason})).collect();
     json!({
         "processor": cores::model(), "kernel": cores::kernel(), "cores": session.cores,
         "line_ns": session.figures.placement(Kind::Near).map(|(median, _)| median),
         "far_line_ns": session.figures.placement(Kind::Far).map(|(median, _)| median),
-        "libraries": libraries, "problems": problems,
+        "libraries": libraries, "problems": kept::written(&session.problems),
         "figures": values(session, session.figures.rows()),
         "far": values(session, session.figures.far_rows()),
     })

@@ -66,6 +66,8 @@ fn lines(options: &Options) -> Result<Vec<(Line, Option<Extra>)>, String> {
         let asked = match extra {
             Extra::Mechanisms => options.mechanisms,
             Extra::Crowded | Extra::Surviving => named(&line.library),
+            // Only `scale` runs these, and takes them by itself.
+            Extra::Levels => false,
         };
         if asked && !named(name) {
             lines.push((line, Some(extra)));
@@ -105,7 +107,7 @@ impl Session {
         options: &Options, places: &Places, output: &Path, lines: impl IntoIterator<Item = (Line, Option<Extra>)>,
     ) -> Result<Self, String> {
         adopt_orphans()?;
-        let cores = cores::restrict(options.cores)?;
+        let cores = cores::restrict(options.cores.unwrap_or(2))?;
         let patience = if options.quick { 1 } else { 5 };
         let patience = Duration::from_secs(options.patience.unwrap_or(patience));
         let default_rounds = if options.quick { 2 } else { 5 };
@@ -208,14 +210,21 @@ impl Session {
             Ok(hosts) => hosts,
             Err(why) => return Outcome::not_started(why),
         };
-        let mut command = library.command(&Run { binding, cores: &self.cores, hosts, programs: &programs });
+        let cores = self.cores_of(binding, groups.iter().map(|(ranks, ..)| ranks).sum());
+        let mut command = library.command(&Run { binding, cores, hosts, programs: &programs });
         if self.options.verbose {
             self.progress.say(&format!("  {}", shown(&command)));
         }
-        let before = Ticks::now(&self.cores);
+        let before = Ticks::now(cores);
         let outcome = run(&mut command, Duration::from_secs(seconds));
-        let others = if self.judges() { Ticks::now(&self.cores).others_since(before) } else { 0.0 };
+        let others = if self.judges() { Ticks::now(cores).others_since(before) } else { 0.0 };
         Outcome { others, ..outcome }
+    }
+
+    /// The cores of a launch: all that are used, or as many of them as there are packed ranks.
+    pub fn cores_of(&self, binding: Binding, ranks: usize) -> &[usize] {
+        let count = if binding == Binding::Packed { ranks.min(self.cores.len()) } else { self.cores.len() };
+        &self.cores[..count]
     }
 
     /// Whether it matters where the cores are, and who else is on them.

@@ -10,6 +10,8 @@ pub const BENCHMARKS: &str = "tern_mpi_bench";
 pub enum Binding {
     /// One core for each rank.
     Bound,
+    /// One core for each rank, neighbours side by side: the first ranks fill a cache, then a NUMA node, then a package.
+    Packed,
     /// All ranks on all cores that are used, which are fewer than the ranks.
     Shared,
     /// The same, and on so many nodes, as far as the library knows simulated ones.

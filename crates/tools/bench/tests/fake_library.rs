@@ -191,3 +191,89 @@ fn mechanisms_have_a_column_each_and_what_is_not_there_is_told() {
         plots.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".svg")).collect();
     assert_eq!(plots.len(), 2, "{plots:?}");
 }
+
+/// Runs `scale` with these words after its own, on one core and thus with two ranks that share it.
+fn scale(folder: &Path, words: &[&str]) -> Output {
+    let own = ["scale", "--only", "barrier", "--sizes", "8", "--timeout", "1", "--libraries"];
+    bench(folder, &[&own, words].concat())
+}
+
+fn launches(folder: &Path) -> usize {
+    fs::read_to_string(folder.join("prefix/bin/launches")).map_or(0, |text| text.lines().count())
+}
+
+const NOTED: &str = "echo >> \"$(dirname \"$0\")/launches\"; ";
+
+/// Rounds that are there are not measured again; what is asked for otherwise is measured anew.
+#[test]
+fn scale_goes_on_where_it_stopped() {
+    let scratch = Scratch::new("scale-on");
+    fake(&scratch.0, &format!("{NOTED}echo 'barrier 0 1.5 us'"));
+    let told = |words: &[&str]| {
+        let output = scale(&scratch.0, words);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stderr), launches(&scratch.0))
+    };
+    assert_eq!(told(&["tern", "--rounds", "1"]).1, 1);
+    let (said, count) = told(&["tern", "--rounds", "3"]);
+    assert!(said.contains("goes on: 2 of 3 jobs and rounds are left"), "{said}");
+    assert_eq!(count, 3);
+    let (said, count) = told(&["tern", "--rounds", "3"]);
+    assert!(said.contains("3 rounds of all jobs: nothing is left"), "{said}");
+    assert_eq!(count, 3);
+    let report = fs::read_to_string(scratch.0.join("out/scale/report.md")).unwrap();
+    assert!(report.contains("| - | **1.50** ±0 | - | 3 |"), "{report}");
+    let (said, count) = told(&["tern", "--rounds", "1", "--line", "patient=tern:TERN_SPIN=7"]);
+    assert!(said.contains("measured anew: 1 job, "), "{said}");
+    assert_eq!(count, 5);
+    assert_eq!(told(&["tern", "--rounds", "1", "--line", "patient=tern:TERN_SPIN=7", "--again"]).1, 7);
+}
+
+/// An Open MPI of which a component is there and another is not: the one has a line with its priority, the other is told.
+#[test]
+fn scale_gives_components_that_are_there_their_priority() {
+    let scratch = Scratch::new("scale-components");
+    fake(&scratch.0, "echo \"barrier 0 ${OMPI_MCA_coll_xhc_priority:-9} us\"");
+    let prefix = scratch.0.join("prefix");
+    fs::copy(prefix.join("lib/libmpi_abi.so.1"), prefix.join("lib/libmpi.so.40")).unwrap();
+    let info = prefix.join("bin/ompi_info");
+    fs::write(&info, "#!/bin/sh\necho 'mca:coll:xhc:version:\"mca:2.1.0\"'\n").unwrap();
+    fs::set_permissions(&info, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = scale(&scratch.0, &["tern,openmpi,mpich", "--rounds", "1", "--openmpi", prefix.to_str().unwrap()]);
+    let (told, report) = (text(&output.stderr), fs::read_to_string(scratch.0.join("out/scale/report.md")).unwrap());
+    assert!(report.contains("| size | Tern | Open MPI | openmpi-xhc | ratio | n |"), "{report}");
+    assert!(report.contains("| - | **9.00** | **9.00** | 40.0 | 1.00 | 1 |"), "{report}");
+    for (missing, why) in [("openmpi-acoll", "no component coll/acoll"), ("mpich", "run `tern-bench peers`")] {
+        assert!(told.contains(&format!("SKIPPED {missing}, all: ")) && told.contains(why), "{told}");
+        assert!(report.contains(&format!("- {missing}, all: ")), "{report}");
+    }
+}
+
+/// A line that hangs is stopped once, and the others have their rounds.
+#[test]
+fn scale_does_not_wait_again_for_a_line_that_hangs() {
+    let scratch = Scratch::new("scale-hang");
+    fake(&scratch.0, &format!("{NOTED}[ -z \"$TERN_SPIN\" ] || sleep 1000; echo 'barrier 0 1.5 us'"));
+    let output = scale(&scratch.0, &["tern", "--rounds", "3", "--line", "stuck=tern:TERN_SPIN=7"]);
+    let told = text(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    assert_eq!(told.matches("SKIPPED stuck, barrier with 2 ranks: stopped after 1 s").count(), 1, "{told}");
+    assert_eq!(launches(&scratch.0), 3 + 1);
+}
+
+/// What cannot be asked for is refused before anything runs.
+#[test]
+fn scale_refuses_what_it_does_not_have() {
+    let scratch = Scratch::new("scale-words");
+    fake(&scratch.0, NOTED);
+    for (words, why) in [
+        (["tern", "--only", "pingpong"], "no benchmark pingpong in this suite, which has barrier,"),
+        (["tern", "--ranks", "1"], "--ranks 1: a collective has two ranks or more"),
+        (["tern", "--sizes", "12"], "--sizes 12: a size is a multiple of 8"),
+        (["tern", "--results", "/dev/null"], "/dev/null: "),
+    ] {
+        let output = scale(&scratch.0, &words);
+        assert!(!output.status.success() && text(&output.stderr).contains(why), "{}", text(&output.stderr));
+    }
+    assert_eq!(launches(&scratch.0), 0);
+}

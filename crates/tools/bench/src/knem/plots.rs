@@ -1,7 +1,7 @@
 //! Plots of what was measured.
 
 use super::experiments::{EXPERIMENTS, Plot};
-use crate::chart::{Curve, Panel, draw};
+use crate::chart::{Across, Curve, Panel, draw};
 use crate::plot::style;
 use crate::session::Session;
 use std::path::Path;
@@ -16,7 +16,7 @@ fn panel(session: &Session, plot: &Plot, (title, benchmark, heading): (&str, &st
         curves.push(Curve { label: library.label.clone(), style: style(&library.name), points });
     }
     curves.retain(|curve| !curve.points.is_empty());
-    Panel { heading: heading.to_string(), peers: false, curves }
+    Panel { heading: heading.to_string(), across: Across::Bytes, curves }
 }
 
 fn panels(session: &Session, plot: &Plot) -> Vec<Panel> {

@@ -1,13 +1,13 @@
 //! Measures experiments round by round, each of whose launches is a step of the progress.
 
-use super::kept::Kept;
 use super::registry::{Experiment, Part, Place, Work};
-use super::{Ask, claims, direct, nas, origin};
+use super::{Ask, claims, direct, nas};
+use crate::kept::Kept;
 use crate::knem::{experiments, programs, regions};
 use crate::line::Line;
 use crate::session::Session;
 use crate::suite::{Binding, Job};
-use crate::{Options, Places, cores};
+use crate::{Options, Places, cores, origin};
 use std::path::Path;
 
 /// Seconds after which a launch is stopped.
@@ -19,7 +19,7 @@ const SHORT: u64 = 8;
 fn left(wanted: &[&'static Experiment], ask: &Ask, output: &Path) -> Vec<(&'static Experiment, Kept)> {
     let mut left = Vec::new();
     for experiment in wanted {
-        let kept = Kept::read(output, experiment);
+        let kept = Kept::read(&output.join(experiment.name));
         let whole = kept.is_whole(ask.rounds, ask.quick);
         if whole && !ask.again {
             eprintln!("{}: {} rounds of {} are there (--again measures anew)", experiment.name, kept.rounds, kept.date);
@@ -108,7 +108,7 @@ fn run(
             |problem: &&crate::session::Problem| names.contains(&problem.library) || !common.contains(problem);
         kept.problems = session.problems.iter().filter(of_experiment).cloned().collect();
         kept.figures = std::mem::take(&mut session.figures);
-        kept.write(output, experiment)?;
+        kept.write(&output.join(experiment.name))?;
         session.figures = std::mem::take(&mut kept.figures);
     }
     session.problems = common;

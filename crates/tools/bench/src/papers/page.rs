@@ -3,10 +3,10 @@
 use super::claims::{Medians, findings, lines};
 use super::entries::PAPERS;
 use super::experiments::node::KERNEL;
-use super::kept::Kept;
 use super::registry::{Experiment, How, Paper};
 use super::{Report, plots, repeat};
 use crate::figures::{Row, Summary};
+use crate::kept::Kept;
 use crate::report::{cell, size};
 use std::collections::BTreeMap;
 use std::fmt::Write;

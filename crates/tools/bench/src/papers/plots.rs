@@ -4,7 +4,7 @@ use super::claims::{lines, saved};
 use super::registry::{Plot, Shows};
 use super::{Report, repeat};
 use crate::bars::{self, Group};
-use crate::chart::{self, Curve, Panel, Style, draw as draw_chart};
+use crate::chart::{self, Across, Curve, Panel, Style, draw as draw_chart};
 use crate::figures::{Row, Summary};
 use crate::plot::style;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn panels(report: &Report, plot: &Plot, peers: &[String]) -> Vec<Panel> {
             }
         }
         if !curves.is_empty() {
-            panels.push(Panel { heading: (*heading).to_string(), peers: false, curves });
+            panels.push(Panel { heading: (*heading).to_string(), across: Across::Bytes, curves });
         }
     }
     panels

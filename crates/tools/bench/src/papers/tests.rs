@@ -241,10 +241,10 @@ fn kept(rounds: usize) -> Kept {
 #[test]
 fn an_interrupted_run_goes_on_where_it_stopped() {
     let place = Place::new("resume");
-    let experiment = &experiments::node::PING_PONG;
-    assert_eq!(Kept::read(&place.0, experiment).rounds, 0);
-    kept(3).write(&place.0, experiment).expect("it is written");
-    let again = Kept::read(&place.0, experiment);
+    let folder = place.0.join(experiments::node::PING_PONG.name);
+    assert_eq!(Kept::read(&folder).rounds, 0);
+    kept(3).write(&folder).expect("it is written");
+    let again = Kept::read(&folder);
     assert_eq!((again.rounds, again.commit.as_str(), again.labels["mpich"].as_str()), (3, "abcdef1", "MPICH 5"));
     assert_eq!(again.figures.csv(), kept(3).figures.csv());
     assert!(again.goes_on("abcdef1", false) && !again.is_whole(5, false));
@@ -257,16 +257,16 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
 #[test]
 fn figures_that_cannot_be_read_are_measured_anew() {
     let place = Place::new("broken");
-    let experiment = &experiments::node::PING_PONG;
-    kept(2).write(&place.0, experiment).expect("it is written");
-    std::fs::write(place.0.join(experiment.name).join("figures.csv"), "a,b\n").expect("a file");
-    assert_eq!(Kept::read(&place.0, experiment).rounds, 0);
+    let folder = place.0.join(experiments::node::PING_PONG.name);
+    kept(2).write(&folder).expect("it is written");
+    std::fs::write(folder.join("figures.csv"), "a,b\n").expect("a file");
+    assert_eq!(Kept::read(&folder).rounds, 0);
 }
 
 #[test]
 fn pages_have_a_row_for_each_figure_and_table_and_pass_their_check() {
     let place = Place::new("pages");
-    kept(5).write(&place.0, &experiments::node::PING_PONG).expect("it is written");
+    kept(5).write(&place.0.join(experiments::node::PING_PONG.name)).expect("it is written");
     let folder = place.0.join("docs");
     page::write(&folder, &[], &place.0).expect("pages");
     let page = std::fs::read_to_string(folder.join("knem-2013.md")).expect("a page");

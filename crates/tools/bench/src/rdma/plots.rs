@@ -2,7 +2,7 @@
 
 use super::experiments::{EXPERIMENTS, Experiment, Plot};
 use super::tables::saved;
-use crate::chart::{Curve, Panel, Scale, Style, draw};
+use crate::chart::{Across, Curve, Panel, Scale, Style, draw};
 use crate::figures::{Row, Summary};
 use crate::session::Session;
 use std::path::Path;
@@ -24,7 +24,8 @@ fn panel(session: &Session, experiment: &Experiment, plot: &Plot, place: usize) 
         curves.push(Curve { label: variant.name.to_string(), style, points });
     }
     curves.retain(|curve| !curve.points.is_empty());
-    Panel { heading: heading.to_string(), peers: benchmark.starts_with("peers"), curves }
+    let across = if benchmark.starts_with("peers") { Across::Peers } else { Across::Bytes };
+    Panel { heading: heading.to_string(), across, curves }
 }
 
 /// Draws the plots for which there are figures.

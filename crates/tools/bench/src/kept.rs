@@ -1,12 +1,11 @@
 //! What is kept of an experiment in a folder of its own, so that an interrupted run goes on where it stopped.
 
-use super::registry::Experiment;
 use crate::figures::Figures;
 use crate::session::Problem;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Figures of some rounds, and where they come from.
 #[derive(Default)]
@@ -22,20 +21,37 @@ pub struct Kept {
     pub kernel: String,
     /// Fewer sizes and less time than the registry says: nothing for a page.
     pub quick: bool,
+    /// What was asked for, where that may change from run to run: rounds of another kind do not mix with these.
+    pub asked: String,
     /// Headings of the columns that are not the lines' names.
     pub labels: BTreeMap<String, String>,
     pub problems: Vec<Problem>,
 }
 
-impl Kept {
-    fn folder(output: &Path, experiment: &Experiment) -> PathBuf {
-        output.join(experiment.name)
-    }
+/// The word of a value; nothing for what is no word.
+pub fn word(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_string()
+}
 
-    /// What an earlier run has left; nothing where there is none, or where it cannot be read, which is told.
-    pub fn read(output: &Path, experiment: &Experiment) -> Self {
-        let folder = Self::folder(output, experiment);
-        match Self::read_from(&folder) {
+/// Problems as they are written.
+pub fn written(problems: &[Problem]) -> Vec<Value> {
+    let one = |problem: &Problem| json!({"library": problem.library, "what": problem.what, "reason": problem.reason});
+    problems.iter().map(one).collect()
+}
+
+/// Problems as [`written`] has made them.
+pub fn problems(value: &Value) -> Vec<Problem> {
+    let one = |problem: &Value| {
+        let [library, what, reason] = ["library", "what", "reason"].map(|key| word(&problem[key]));
+        Problem { library, what, reason }
+    };
+    value.as_array().into_iter().flatten().map(one).collect()
+}
+
+impl Kept {
+    /// What an earlier run has left in this folder; nothing where there is none, or where it cannot be read, which is told.
+    pub fn read(folder: &Path) -> Self {
+        match Self::read_from(folder) {
             Ok(kept) => kept.unwrap_or_default(),
             Err(error) => {
                 eprintln!("{}: {error}; it is measured anew", folder.display());
@@ -51,7 +67,6 @@ impl Kept {
         }
         let text = |path: &Path| fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
         let state: Value = serde_json::from_str(&text(&state)?).map_err(|error| error.to_string())?;
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let mut kept = Self {
             rounds: state["rounds"].as_u64().unwrap_or(0) as usize,
             commit: word(&state["commit"]),
@@ -59,31 +74,24 @@ impl Kept {
             processor: word(&state["processor"]),
             kernel: word(&state["kernel"]),
             quick: state["quick"] == true,
+            asked: word(&state["asked"]),
+            problems: problems(&state["problems"]),
             ..Self::default()
         };
         let labels = state["labels"].as_object().into_iter().flatten();
         kept.labels = labels.map(|(name, label)| (name.clone(), word(label))).collect();
-        for problem in state["problems"].as_array().into_iter().flatten() {
-            let [library, what, reason] = ["library", "what", "reason"].map(|key| word(&problem[key]));
-            kept.problems.push(Problem { library, what, reason });
-        }
         kept.figures.add_csv(&text(&folder.join("figures.csv"))?)?;
         Ok(Some(kept))
     }
 
     /// The figures come first, so that a state never tells of rounds that are not there.
-    pub fn write(&self, output: &Path, experiment: &Experiment) -> Result<(), String> {
-        let folder = Self::folder(output, experiment);
+    pub fn write(&self, folder: &Path) -> Result<(), String> {
         let told = |error: std::io::Error| format!("{}: {error}", folder.display());
-        fs::create_dir_all(&folder).map_err(told)?;
-        let problems: Vec<Value> = self
-            .problems
-            .iter()
-            .map(|problem| json!({"library": problem.library, "what": problem.what, "reason": problem.reason}))
-            .collect();
+        fs::create_dir_all(folder).map_err(told)?;
         let state = json!({
             "rounds": self.rounds, "commit": self.commit, "date": self.date, "processor": self.processor,
-            "kernel": self.kernel, "quick": self.quick, "labels": self.labels, "problems": problems,
+            "kernel": self.kernel, "quick": self.quick, "asked": self.asked, "labels": self.labels,
+            "problems": written(&self.problems),
         });
         let new = folder.join("state.json.new");
         fs::write(folder.join("figures.csv"), self.figures.csv()).map_err(told)?;
