@@ -51,6 +51,10 @@ if [ -n "$ulfm" ]; then
     for source in "$ulfm"/*/*.c "$ulfm"/*.c; do
         [ -e "$source" ] || continue
         name=ulfm-$(basename "${source%.c}")
+        if [ "$name" = ulfm-revshrinkkillrecover ]; then
+            skip "$name" "replaces what it has lost without end: make check-ulfm runs it"
+            continue
+        fi
         "$prefix/bin/mpicc" -O1 "$source" -o "$place/$name" -lm 2> /dev/null || { skip "$name" "does not compile by itself"; continue; }
         code=0
         within 60 "$prefix/bin/mpiexec" --with-ft -n 4 "$place/$name" < /dev/null > "$place/said" 2>&1 || code=$?
