@@ -50,8 +50,11 @@ fn name(comm: &Comm) -> Name {
 /// All members of MPI_COMM_WORLD have come to MPI_Finalize, and this process has no session.
 static LEFT: Guarded<Cell<bool>> = Guarded::new(Cell::new(false));
 
+/// What is called at each notice of a loss.
+type Told = Cell<Option<fn()>>;
+
 /// Who wants to be told of each loss; see [`when_lost`].
-static WHEN_LOST: Guarded<Cell<Option<fn()>>> = Guarded::new(Cell::new(None));
+static WHEN_LOST: Guarded<Told> = Guarded::new(Cell::new(None));
 
 /// Calls `tell` at each notice of a loss from now on, in place of what was called before. The engine is borrowed then.
 pub fn when_lost(tell: fn()) {
