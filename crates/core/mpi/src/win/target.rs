@@ -5,6 +5,7 @@ use crate::advice::HUGE;
 use crate::check::is_on;
 use crate::constants::*;
 use crate::error::{Error, Result};
+use crate::lost::is_survived;
 use crate::objects::Datatype;
 use crate::win::checked::requested;
 use std::rc::Rc;
@@ -116,8 +117,12 @@ pub fn enter(win: &Win, rank: u32, way: Completion) -> Result<()> {
         Completion::Epoch => win.judge(|epochs| epochs.access(rank)),
         Completion::Request => {
             win.judge(|epochs| epochs.passive(rank))?;
-            win.look_at_times();
-            outcome(win, win.window.check_requested(rank))
+            // Elsewhere the job ends with a lost process, and nobody has to look for it here.
+            if is_survived() {
+                win.look_at_times();
+                outcome(win, win.window.check_requested(rank))?;
+            }
+            Ok(())
         }
     }
 }
